@@ -1,0 +1,1 @@
+"""What Tickwright claims, and the checks of it: docs/testing.md says which folder answers which question."""
