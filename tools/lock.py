@@ -1,8 +1,8 @@
 """Compile requirements/*.in and layers/deps/requirements.in into hashed locks: `python tools/lock.py [--upgrade]`.
 
 One resolution serves all: dev.lock is compiled first and constrains the others, so a version is the same in the Lambda
-layer, in `make run` and in the tests. ministack.lock stands apart because ministack pins its own botocore. A lock holds
-versions and hashes, and no addresses.
+layer, in `make run` and in the tests. ministack.lock stands apart because ministack pins its own botocore. A lock
+holds versions and hashes, and no addresses.
 """
 
 from __future__ import annotations
