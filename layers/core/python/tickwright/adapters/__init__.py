@@ -1,0 +1,1 @@
+"""Translations between the ports and real stores, queues, clocks and targets."""

@@ -1,0 +1,1 @@
+"""Store and queue in one SQLite file."""

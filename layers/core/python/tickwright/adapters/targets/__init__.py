@@ -1,0 +1,1 @@
+"""What runs an attempt: python handlers, HTTP."""

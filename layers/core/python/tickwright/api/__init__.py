@@ -1,0 +1,1 @@
+"""The HTTP API as a function from request to response."""

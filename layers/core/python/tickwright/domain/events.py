@@ -1,0 +1,47 @@
+"""What can happen, by name: the one vocabulary of logs, metrics, alarms and docs.
+
+Must not know where an event goes. Each transition emits exactly one. The table in docs/semantics.md is generated from this
+file (SEM-EVENT-1).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class EventName(Enum):
+    """What has happened; the value is the name in logs and metrics, the comment its measurements."""
+
+    JOB_SUBMITTED = "job_submitted"
+    JOB_CHANGED = "job_changed"  # label: change (pause, resume, cancel, edit)
+    TICK_DECIDED = "tick_decided"  # measurement: dispatchLagMs; label: firedAs
+    TICK_REFUSED = "tick_refused"  # another process decided, or the job was changed in time
+    TICKS_PASSED_OVER = "ticks_passed_over"  # measurement: count
+    TICK_POISONED = "tick_poisoned"  # a job whose tick cannot be decided: it is set aside, the others go on
+    EXECUTION_QUEUED = "execution_queued"
+    EXECUTION_SKIPPED = "execution_skipped"  # label: reason
+    EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs
+    CLAIM_REFUSED = "claim_refused"  # label: reason
+    EXECUTION_SUCCEEDED = "execution_succeeded"  # measurement: durationMs
+    EXECUTION_RETRYING = "execution_retrying"  # label: reason; measurement: backoffMs
+    EXECUTION_DEAD = "execution_dead"  # label: reason
+    EXECUTION_CANCELLED = "execution_cancelled"  # label: reason
+    EXECUTION_GIVEN_BACK = "execution_given_back"
+    EXECUTION_REAPED = "execution_reaped"  # label: reason
+    RESULT_REFUSED = "result_refused"  # a zombie's result; label: reason
+    HEARTBEAT_REFUSED = "heartbeat_refused"  # label: reason
+    HINT_SENT_AGAIN = "hint_sent_again"  # the journal repaired a lost message
+    ENTRY_RESOLVED = "entry_resolved"  # label: verdict
+    BUCKET_TAKEN = "bucket_taken"
+    BUCKET_LOST = "bucket_lost"
+    STORE_FAULT = "store_fault"  # label: fault
+    QUEUE_FAULT = "queue_fault"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One thing that happened, with what was measured and what it is about."""
+
+    name: EventName
+    measured: Mapping[str, float] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)

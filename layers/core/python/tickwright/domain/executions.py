@@ -1,0 +1,163 @@
+"""What an execution is: one tick (or one manual request) of one job, from its decision to its end.
+
+Must not know where it is stored. How it may move stands in transitions.py, how each move is written in changes/executions.py.
+Promise: SEM-EXEC-1.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tickwright.domain import limits
+from tickwright.domain.ids import Epoch, ExecutionKey, ExecutionRef, JobId, TenantId, WorkerId
+from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import Lane
+from tickwright.domain.transitions import TERMINAL, State
+
+
+class Cause(Enum):
+    """Why an execution exists."""
+
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+
+
+class Reason(Enum):
+    """Why an execution is where it is, when its state alone does not say it."""
+
+    OVERLAP = "overlap"
+    QUEUE_FULL = "queue_full"
+    MISSED = "missed"
+    PAUSED = "paused"
+    BLACKOUT = "blackout"
+    DST_GAP = "dst_gap"
+    UPSTREAM_FAILED = "upstream_failed"
+    EXPIRED = "expired"
+    ABANDONED = "abandoned"
+    JOB_CANCELLED = "job_cancelled"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    FATAL = "fatal"
+    TIMED_OUT = "timed_out"
+    LEASE_EXPIRED = "lease_expired"
+    GIVEN_BACK = "given_back"
+    RETRY_LATER = "retry_later"
+
+
+class Owed(Enum):
+    """What still has to be done after an execution has ended; idempotent by execution and generation."""
+
+    ACTIVE = "active"
+    PERMIT = "permit"
+    DEPENDENTS = "dependents"
+    DEAD_LETTER = "dead_letter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSummary:
+    """What user code said when it failed, bounded, with a fingerprint to group by."""
+
+    error_class: str
+    message: str
+    trace: str = ""
+    fingerprint: str = ""
+
+    def bounded(self) -> "ErrorSummary":
+        """The same within the limits of an item: the end of a message is cut, the beginning of a trace."""
+        return ErrorSummary(
+            error_class=self.error_class[: limits.TAG_CHARS_MAX],
+            message=self.message[: limits.ERROR_MESSAGE_CHARS_MAX],
+            trace=self.trace[-limits.ERROR_TRACE_CHARS_MAX :],
+            fingerprint=self.fingerprint[: limits.TAG_CHARS_MAX],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedOver:
+    """A contiguous range of ticks that were not fired, in one row; `exact` is false where the count is a lower bound."""
+
+    first: Instant
+    last: Instant
+    count: int
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One row of the ledger. Times are UTC milliseconds; `ttl` is in seconds, as the store's expiry demands."""
+
+    job_id: JobId
+    key: ExecutionKey
+    tenant_id: TenantId
+    lane: Lane
+    state: State
+    scheduled_at: Instant
+    created_at: Instant
+    job_version: int
+    max_attempts: int
+    cause: Cause = Cause.SCHEDULE
+    reason: Reason | None = None
+    generation: int = 1
+    lease_epoch: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
+    attempt: int = 0
+    retry_afters: int = 0
+    retry_at: Instant | None = None
+    lease_owner: WorkerId | None = None
+    claim_token: str | None = None
+    lease_until: Instant | None = None
+    deadline_at: Instant | None = None
+    run_deadline_at: Instant | None = None
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
+    failed_at: Instant | None = None
+    wait_key: str | None = None
+    wait_at: Instant | None = None
+    effects: frozenset[Owed] = frozenset()
+    owed: frozenset[Owed] = frozenset()
+    error: ErrorSummary | None = None
+    result: str | None = None
+    passed: PassedOver | None = None
+    ttl: int | None = None
+
+    def __post_init__(self) -> None:
+        """Hold what every state promises, on the way into a store and out of it."""
+        leased = self.state in {State.RUNNING, State.CANCELLING}
+        assert leased == (self.lease_until is not None), f"{self.state} and leaseUntil disagree"
+        assert (self.state is State.RETRY) <= (self.retry_at is not None)
+        assert not self.owed or self.state in TERMINAL
+        assert (self.wait_key is None) == (self.wait_at is None)
+        assert 0 <= self.attempt <= self.max_attempts
+        assert self.lease_epoch >= self.attempt
+
+    @property
+    def ref(self) -> ExecutionRef:
+        """Where it is stored."""
+        return ExecutionRef(self.job_id, self.key)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether it has ended."""
+        return self.state in TERMINAL
+
+    def lease_is_over(self, now: Instant, clock_error_ms: int) -> bool:
+        """Whether anyone may take the lease: it is past by twice the clock error, since two machines' clocks are compared."""
+        return self.lease_until is not None and self.lease_until < now - 2 * clock_error_ms
+
+    def occupant(self) -> str:
+        """What a head's `active` says while this execution occupies its job: its key and generation (R16)."""
+        return f"{self.key}@{self.generation}"
+
+    def owed_at(self, end: State) -> frozenset[Owed]:
+        """The effects that are owed if it ends like this (R14: by whomever it is ended)."""
+        assert end in TERMINAL
+        return self.effects | ({Owed.DEAD_LETTER} if end is State.DEAD else frozenset())
+
+
+def ttl_of(ended_at: Instant, retention_s: int) -> int:
+    """When a row may be forgotten, in epoch seconds: DynamoDB's TTL unit, and never under a day (R8)."""
+    assert retention_s >= 86_400
+    return ended_at // 1_000 + retention_s
+
+
+def key_of_occupant(active: str) -> ExecutionKey:
+    """The execution that a head's `active` names."""
+    return ExecutionKey(active.rpartition("@")[0])

@@ -1,0 +1,170 @@
+"""What a job is: a head that moves (when is it due next, what was decided last) and definitions that never change.
+
+Must not know a store. The head is kept under 1 KB, since every update is charged for the whole item; all that only workers need
+stands in the definition of its version, written once. Promise: SEM-JOB-1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tickwright.domain import limits
+from tickwright.domain.executions import Reason
+from tickwright.domain.ids import ExecutionRef, JobId, TenantId, tick_key
+from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import Lane
+from tickwright.domain.retry import RetryPolicy
+
+
+class JobStatus(Enum):
+    """Whether a job fires. CANCELLED and ENDED are final; an ENDED one has no tick left."""
+
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    CANCELLED = "CANCELLED"
+    ENDED = "ENDED"
+
+
+class Overlap(Enum):
+    """What happens to a tick that finds the run before it unfinished."""
+
+    SKIP = "skip"
+    ALLOW = "allow"
+
+
+class CatchUpMode(Enum):
+    """What happens to ticks that were missed."""
+
+    ALL = "all"
+    LATEST = "latest"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatchUp:
+    """How far back missed ticks are made up, and which of them."""
+
+    mode: CatchUpMode
+    window_s: int
+    on_resume: bool = False  # whether paused time counts as missed, not as skipped
+
+
+class FiredAs(Enum):
+    """What the scheduler decided on a tick; with a reason where it is a skip."""
+
+    RUN = "RUN"
+    SKIP = "SKIP"
+    EXPIRE = "EXPIRE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The decision on one tick, as the head keeps it for whoever inserts the execution (R6, R9)."""
+
+    fired_as: FiredAs
+    reason: Reason | None = None
+
+    def text(self) -> str:
+        """The stored form."""
+        return self.fired_as.value if self.reason is None else f"{self.fired_as.value}:{self.reason.value}"
+
+    @staticmethod
+    def from_text(text: str) -> "Verdict":
+        """Read the stored form."""
+        fired_as, _, reason = text.partition(":")
+        return Verdict(fired_as=FiredAs(fired_as), reason=Reason(reason) if reason else None)
+
+
+RUN = Verdict(fired_as=FiredAs.RUN)
+SKIP_OVERLAP = Verdict(fired_as=FiredAs.SKIP, reason=Reason.OVERLAP)
+EXPIRE = Verdict(fired_as=FiredAs.EXPIRE, reason=Reason.EXPIRED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a job runs: a kind and its settings, which the adapter of that kind understands."""
+
+    kind: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """A job as its tenant wants it; one definition is one version of this."""
+
+    schedule: str  # the compact form of domain.schedules, with H resolved
+    source: Mapping[str, object]  # the schedule as the tenant wrote it
+    target: Target
+    payload: str = "null"  # JSON text
+    lane: Lane = Lane.NORMAL
+    retry: RetryPolicy = RetryPolicy()  # noqa: RUF009 - frozen
+    timeout_s: int = limits.TIMEOUT_S_DEFAULT
+    run_deadline_s: int | None = None
+    overlap: Overlap = Overlap.SKIP
+    catch_up: CatchUp = CatchUp(  # noqa: RUF009 - frozen
+        mode=CatchUpMode.LATEST, window_s=limits.CATCHUP_WINDOW_S_DEFAULT
+    )
+    name: str | None = None
+    owner: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """One version of a job. Immutable: written once, cached for ever."""
+
+    job_id: JobId
+    version: int
+    tenant_id: TenantId
+    created_at: Instant
+    spec: JobSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The moving part of a job: its place in the due index and the last decision."""
+
+    job_id: JobId
+    tenant_id: TenantId
+    status: JobStatus
+    version: int
+    definition_version: int
+    lane: Lane
+    schedule: str
+    overlap: Overlap
+    catch_up: CatchUp
+    max_attempts: int
+    created_at: Instant
+    listed_as: str  # the name, or the id of a job without one: the tenant index is sorted by it
+    run_deadline_s: int | None = None
+    bucket: int | None = None
+    next_run_at: Instant | None = None
+    fired_through: Instant | None = None
+    fired_version: int | None = None
+    fired_at: Instant | None = None
+    fired_as: Verdict | None = None
+    passed_through: Instant | None = None
+    runs: int = 0
+    active: str | None = None
+    waiting: int = 0
+    write_token: str | None = None
+
+    def __post_init__(self) -> None:
+        """Hold what a head promises, on the way into a store and out of it."""
+        due = self.next_run_at is not None
+        assert due == (self.bucket is not None), "a head is in the due index or it is not"
+        assert not due or self.status is JobStatus.ACTIVE, "only an active job is due"
+        assert not due or self.fired_through is None or self.next_run_at > self.fired_through, "next > fired"
+        decided = (self.fired_version, self.fired_at, self.fired_as)
+        assert all((self.fired_through is None) == (value is None) for value in decided)
+
+    @property
+    def last_ref(self) -> ExecutionRef | None:
+        """The execution of the last tick that was decided."""
+        return None if self.fired_through is None else ExecutionRef(self.job_id, tick_key(self.fired_through))
+
+    @property
+    def has_name(self) -> bool:
+        """Whether its tenant gave it a name."""
+        return self.listed_as != self.job_id

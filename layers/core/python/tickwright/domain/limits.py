@@ -1,0 +1,84 @@
+"""Every bound and every time constant, each with its reason.
+
+Must not know where a bound is enforced. Durations are one value object, so that a test, the chaos run and a
+demonstration can run at a twentieth by one setting (protocol 8).
+"""
+
+from dataclasses import dataclass, fields
+
+# --- sizes -----------------------------------------------------------------------------------------------------
+PAYLOAD_BYTES_MAX = 262_144  # an item holds 400 KB; larger payloads need a place outside the store
+BODY_BYTES_MAX = 1_048_576  # semantics 1: any JSON up to 1 MB
+RESULT_BYTES_MAX = 32_768  # semantics 5: larger results are handed over by reference
+ERROR_MESSAGE_CHARS_MAX = 2_000  # keeps the execution item at a few write units
+ERROR_TRACE_CHARS_MAX = 4_000
+NAME_CHARS_MAX = 128
+TAGS_MAX = 20
+TAG_CHARS_MAX = 128
+DESCRIPTION_CHARS_MAX = 1_024
+IDEMPOTENCY_KEY_CHARS_MAX = 255  # the field's practice: a UUID fits many times
+
+# --- counts ----------------------------------------------------------------------------------------------------
+PAGE_ENTRIES_MAX = 100  # about 60 bytes an entry: a journal page stays under 8 write units
+DUE_PAGE = 100  # one page of the due index makes one journal page
+DUE_PAGES_A_TICK = 10  # a lane of a bucket gives way to the next after a thousand ticks
+WAITING_PAGE = 100
+JOURNAL_PAGES_A_LOOK = 50
+WRITES_A_BATCH = 25  # BatchExecuteStatement's limit
+MESSAGES_A_BATCH = 10  # SQS's limit
+TRANSACTION_WRITES_MAX = 100  # TransactWriteItems' limit
+BUCKETS_MAX = 1_024  # architecture: the loop reads all of them
+LIST_PAGE_DEFAULT = 50
+LIST_PAGE_MAX = 1_000
+RETRACT_PAGES_MAX = 1_000  # a hundred thousand unfinished executions of one job; past it the retract is refused as unfinished
+ATTEMPTS_MAX = 100
+RETRY_AFTER_MAX = 100  # an execution may ask to be retried later this often without using an attempt
+PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"
+
+# --- times in seconds that users may ask for -------------------------------------------------------------------
+TIMEOUT_S_DEFAULT = 300
+TIMEOUT_S_MAX = 43_200  # SQS's longest visibility, 12 h
+RUN_DEADLINE_S_MAX = 30 * 86_400  # protocol 6: RUN_AGE_MAX is at most 30 days
+BACKOFF_S_MAX = 7 * 86_400
+RETRY_AFTER_S_MAX = 7 * 86_400
+QUEUE_DELAY_MS_MAX = 900_000  # SQS's longest DelaySeconds
+IDEMPOTENCY_S = 2 * 86_400  # semantics 1: 24 h or more; TTL deletion is late but never early
+RETENTION_S_DEFAULT = 30 * 86_400
+CATCHUP_WINDOW_S_DEFAULT = 3_600  # semantics 3: cron and every
+ONE_OFF_WINDOW_S_DEFAULT = 86_400  # semantics 3: runAt
+CATCHUP_WINDOW_S_MAX = 31 * 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """The time constants of the protocol, in milliseconds; `scaled` shrinks all of them alike."""
+
+    lease_ms: int = 60_000  # three missed heartbeats and a margin
+    heartbeat_ms: int = 15_000
+    clock_error_ms: int = 1_000  # E: two machines' clocks are never compared without 2E
+    bucket_lease_ms: int = 10_000
+    bucket_renew_ms: int = 3_000
+    lookahead_ms: int = 5_000
+    tick_ms: int = 1_000
+    first_check_ms: int = 120_000  # most runs have ended by then, so most entries are read once
+    recheck_ms_max: int = 3_600_000
+    watch_ms: int = 10_000
+    insert_guard_ms: int = 43_200_000  # 12 h: half the shortest retention (R8)
+    run_age_ms: int = 604_800_000  # 7 days: how far back a retract looks
+    missed_after_ms: int = 60_000  # semantics 3: a tick found later than this is missed
+
+    def __post_init__(self) -> None:
+        """Hold the relations that the protocol relies on."""
+        assert self.lease_ms > 2 * self.heartbeat_ms
+        assert self.lease_ms > 4 * self.clock_error_ms
+        assert self.bucket_lease_ms > 2 * self.bucket_renew_ms
+        assert self.lookahead_ms > self.tick_ms
+        assert self.insert_guard_ms < RETENTION_S_DEFAULT * 1_000
+
+    def scaled(self, factor: float) -> "Durations":
+        """The same constants at `factor` of their length (0.05 for chaos), at least a millisecond each."""
+        assert 0 < factor <= 1
+        return Durations(**{f.name: max(1, round(getattr(self, f.name) * factor)) for f in fields(self)})
+
+
+STANDARD = Durations()

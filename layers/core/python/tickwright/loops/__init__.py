@@ -1,0 +1,1 @@
+"""The long-running shells around services: scheduler, watch, worker."""
