@@ -152,10 +152,10 @@ class Head:
 
     def __post_init__(self) -> None:
         """Hold what a head promises, on the way into a store and out of it."""
-        due = self.next_run_at is not None
-        assert due == (self.bucket is not None), "a head is in the due index or it is not"
-        assert not due or self.status is JobStatus.ACTIVE, "only an active job is due"
-        assert not due or self.fired_through is None or self.next_run_at > self.fired_through, "next > fired"
+        assert (self.next_run_at is None) == (self.bucket is None), "a head is in the due index or it is not"
+        if self.next_run_at is not None:
+            assert self.status is JobStatus.ACTIVE, "only an active job is due"
+            assert self.fired_through is None or self.next_run_at > self.fired_through
         decided = (self.fired_version, self.fired_at, self.fired_as)
         assert all((self.fired_through is None) == (value is None) for value in decided)
 

@@ -6,7 +6,7 @@ SEM-FENCE-1, SEM-STATE-1.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tickwright.domain import limits
 from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
@@ -65,7 +65,7 @@ def _at(instant: Instant | None) -> Instant:
 
 
 # What an item loses when its lease ends. The token stays: it tells the holder of this epoch that its own write had won.
-NO_LEASE: Final[Mapping[str, None]] = {"lease_owner": None, "lease_until": None, "deadline_at": None}
+NO_LEASE: Final[Mapping[str, Any]] = {"lease_owner": None, "lease_until": None, "deadline_at": None}
 
 
 def ended(old: Execution, state: State, now: Instant, owed: frozenset[Owed], ttl: int | None) -> Execution:

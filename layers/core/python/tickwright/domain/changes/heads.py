@@ -56,6 +56,7 @@ class Advance:
     job_id: JobId
     tick: Instant
     version: int
+    definition_version: int  # of that version: what the tick runs with, whenever it is inserted (R6)
     seen_fired_through: Instant | None
     seen_active: str | None
     next_run_at: Instant | None
@@ -98,7 +99,7 @@ class Advance:
         return replace(
             moved,
             fired_through=self.fire,
-            fired_version=moved.definition_version,
+            fired_version=self.definition_version,
             fired_at=self.fired_at,
             fired_as=self.verdict,
             active=self.takes_active or moved.active,

@@ -1,0 +1,113 @@
+"""How an attempt ended, as user code says it, and what that makes of its execution.
+
+Must not know a target. The result of user code is a closed set; anything else is a Failure that lists what was expected.
+Promises: SEM-RETRY-1, SEM-RETRY-3, SEM-RETRY-4.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import assert_never
+
+from tickwright.domain import limits
+from tickwright.domain.executions import ErrorSummary, Execution, Reason
+from tickwright.domain.instants import Instant
+from tickwright.domain.retry import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Success:
+    """It is done; `result` is JSON text, 32 KB at most."""
+
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """It failed and may be tried again. `reason` FAILED, or TIMED_OUT; `after_s` is what a server asked to wait at least."""
+
+    error: ErrorSummary
+    reason: Reason = Reason.FAILED
+    after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fatal:
+    """It failed and trying again is of no use."""
+
+    error: ErrorSummary
+    reason: Reason = Reason.FATAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryLater:
+    """It asks to be tried again after a while; no attempt is counted."""
+
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotRun:
+    """The platform did not run it (throttled, draining): the claim is given back, no attempt is counted."""
+
+    after_s: float = 0.0
+
+
+UserResult = Success | Failure | Fatal | RetryLater | NotRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Try again at an instant."""
+
+    at: Instant
+    reason: Reason
+    error: ErrorSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp:
+    """End it as DEAD."""
+
+    reason: Reason
+    error: ErrorSummary
+
+
+def after_failure(
+    failed: Failure | Fatal, execution: Execution, policy: RetryPolicy, *, now: Instant, fraction: float
+) -> Retry | GiveUp:
+    """What becomes of an execution whose current attempt failed: a retry after a backoff with jitter, or the end."""
+    error = failed.error.bounded()
+    match failed:
+        case Fatal():
+            return GiveUp(reason=failed.reason, error=error)
+        case Failure():
+            may = policy.may_retry(error.error_class, attempt=execution.attempt, attempts_max=execution.max_attempts)
+            if not may:
+                return GiveUp(reason=failed.reason, error=error)
+            return _retry(failed, error, execution, policy, now=now, fraction=fraction)
+        case _:
+            assert_never(failed)
+
+
+def _retry(
+    failed: Failure, error: ErrorSummary, execution: Execution, policy: RetryPolicy, *, now: Instant, fraction: float
+) -> Retry | GiveUp:
+    backoff_ms = policy.backoff_ms(attempt=execution.attempt, fraction=fraction)
+    asked_ms = round(min(failed.after_s or 0.0, limits.RETRY_AFTER_S_MAX) * 1_000)
+    at = Instant(now + max(backoff_ms, asked_ms))
+    if execution.run_deadline_at is not None and at >= execution.run_deadline_at:
+        return GiveUp(reason=Reason.EXPIRED, error=error)
+    return Retry(at=at, reason=failed.reason, error=error)
+
+
+def fingerprint(error_class: str, message: str) -> str:
+    """A short hash to group errors by: digits are left out, since ids and times differ where the fault is the same."""
+    shape = "".join("0" if c.isdigit() else c for c in message[: limits.ERROR_MESSAGE_CHARS_MAX])
+    return hashlib.sha256(f"{error_class}\n{shape}".encode()).hexdigest()[:16]
+
+
+def an_error(error_class: str, message: str, trace: str = "") -> ErrorSummary:
+    """An error summary with its fingerprint, within bounds."""
+    return ErrorSummary(
+        error_class=error_class, message=message, trace=trace, fingerprint=fingerprint(error_class, message)
+    ).bounded()

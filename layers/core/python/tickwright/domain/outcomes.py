@@ -1,0 +1,67 @@
+"""What a user is told when something is not done: a code, where it is wrong, and what to change.
+
+Must not know HTTP: the API maps codes to statuses. Promise: SEM-API-1 (every refusal says what to change, and changes nothing).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Code(Enum):
+    """Why something is refused; the value is the `code` of the answer."""
+
+    MALFORMED_JSON = "malformed_json"
+    INVALID = "invalid"  # errors[] says what
+    TOO_LARGE = "too_large"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    IDEMPOTENCY_KEY_MISSING = "idempotency_key_missing"
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
+    IDEMPOTENCY_IN_PROGRESS = "idempotency_in_progress"
+    NAME_TAKEN = "name_taken"
+    IF_MATCH_MISSING = "if_match_missing"
+    VERSION_CONFLICT = "version_conflict"
+    JOB_OVER = "job_over"  # cancelled or ended: it cannot be paused, resumed, edited or run
+    OVERLAP = "overlap"  # a run of the job is unfinished and its policy does not allow another
+    ALREADY_FINISHED = "already_finished"
+    LEASE_LOST = "lease_lost"
+    CANCELLED = "cancelled"
+    DEADLINE = "deadline"
+    UNFINISHED = "unfinished"  # a retract has more to do than one request may; repeat it
+    UNAVAILABLE = "unavailable"
+    INTERNAL = "internal"
+
+
+RETRYABLE = frozenset(
+    {Code.IDEMPOTENCY_IN_PROGRESS, Code.VERSION_CONFLICT, Code.OVERLAP, Code.UNFINISHED, Code.UNAVAILABLE, Code.INTERNAL}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldProblem:
+    """One thing wrong in a request's body: an RFC 6901 pointer, a code, and what to change."""
+
+    pointer: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A request that was not carried out, and that changed nothing."""
+
+    code: Code
+    detail: str
+    errors: tuple[FieldProblem, ...] = ()
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.code in RETRYABLE
+
+
+NO_SUCH_JOB = Refusal(code=Code.NOT_FOUND, detail="There is no such job; check the jobId.")
+NO_SUCH_EXECUTION = Refusal(code=Code.NOT_FOUND, detail="There is no such execution; check the executionId.")

@@ -1,0 +1,69 @@
+"""Which days of a month match, for each of the 28 shapes that a month can have.
+
+A month's shape is its size (28 to 31) and the weekday of its first day: so the whole calendar is a table of 28 rows,
+made once per expression. Must not know years. Promise: SEM-SCHED-4, SEM-SCHED-5.
+"""
+
+from tickwright.domain.schedules.fields import FieldSet
+
+SIZES = (28, 29, 30, 31)
+_WEEK = 7
+_SATURDAY = 6
+_SUNDAY = 0
+
+
+def shape(size: int, first_weekday: int) -> int:
+    """The row of a month: its size and the weekday of its first day (0 is Sunday)."""
+    return (size - SIZES[0]) * _WEEK + first_weekday
+
+
+def day_table(day: FieldSet, weekday: FieldSet, *, either_day: bool) -> tuple[int, ...]:
+    """Bits of the matching days (bit 1 is the first), by shape."""
+    rows = []
+    for size in SIZES:
+        whole = (1 << size + 1) - 2
+        for first in range(_WEEK):
+            by_day = _by_day_of_month(day, size, first)
+            by_weekday = _by_weekday(weekday, size, first)
+            rows.append((by_day | by_weekday if either_day else by_day & by_weekday) & whole)
+    return tuple(rows)
+
+
+def _by_day_of_month(day: FieldSet, size: int, first: int) -> int:
+    bits = day.bits
+    for distance in day.from_end:
+        bits |= 1 << size - distance if distance < size else 0
+    if day.last_weekday_of_month:
+        bits |= 1 << _nearest(size, size, first)
+    if day.near:
+        for number in range(1, size + 1):
+            if day.near >> number & 1:
+                bits |= 1 << _nearest(number, size, first)
+    return bits
+
+
+def _nearest(number: int, size: int, first: int) -> int:
+    """The Monday-to-Friday day nearest to a day, inside the same month."""
+    weekday = (first + number - 1) % _WEEK
+    if weekday == _SATURDAY:
+        return number - 1 if number > 1 else number + 2
+    if weekday == _SUNDAY:
+        return number + 1 if number < size else number - 2
+    return number
+
+
+# Days 1 to 31 that fall on the weekday of the first day; other weekdays are this, shifted.
+_EVERY_SEVENTH = sum(1 << number for number in range(1, 36, _WEEK))
+
+
+def _by_weekday(weekday: FieldSet, size: int, first: int) -> int:
+    bits = 0
+    for number in range(_WEEK):
+        later = (number - first) % _WEEK
+        if weekday.bits >> number & 1:
+            bits |= _EVERY_SEVENTH << later
+        if weekday.last >> number & 1:
+            bits |= 1 << 1 + later + (size - 1 - later) // _WEEK * _WEEK
+    for number, nth in weekday.nth:
+        bits |= 1 << 1 + (number - first) % _WEEK + (nth - 1) * _WEEK
+    return bits

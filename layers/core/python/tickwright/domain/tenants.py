@@ -1,0 +1,90 @@
+"""Who may call, and what a repeated request is: tenants, API keys and idempotency records.
+
+Must not know HTTP. The tenant comes from the credential alone (SEM-TENANT-1); a key is kept as a hash (SEM-KEY-1); the record of a
+request is written in the same transaction as what the request created (SEM-IDEM-1).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.instants import Instant
+
+
+class Scope(Enum):
+    """What a key may do."""
+
+    JOBS_READ = "jobs:read"
+    JOBS_WRITE = "jobs:write"
+    EXECUTIONS_RUN = "executions:run"
+    DEAD_LETTERS = "dead-letters"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """One key: the SHA-256 of its secret in hex, its tenant, what it may do and until when."""
+
+    key_hash: str
+    tenant_id: TenantId
+    scopes: frozenset[Scope]
+    label: str
+    created_at: Instant
+    expires_at: Instant | None = None
+
+    def is_valid(self, now: Instant) -> bool:
+        """Whether it still opens the door."""
+        return self.expires_at is None or now < self.expires_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyRecord:
+    """What a request with this key has created; `expires_at` decides, since a store's own expiry is late."""
+
+    tenant_id: TenantId
+    key: str  # method and path and the caller's key: a key is never shared by two operations
+    body_hash: str
+    job_id: JobId
+    answer: str  # the answer's body, to be given again
+    expires_at: Instant
+    token: str  # fresh for each request: tells a lost reply from a second request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameRecord:
+    """A job's name within its tenant."""
+
+    tenant_id: TenantId
+    name: str
+    job_id: JobId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutIdempotency:
+    """Note a request, where none of this key is noted, or the noted one has expired."""
+
+    record: IdempotencyRecord
+    now: Instant
+
+    def decide(self, old: IdempotencyRecord | None) -> IdempotencyRecord | None:
+        """Absent or expired."""
+        return self.record if old is None or old.expires_at <= self.now else None
+
+    def mine(self, old: IdempotencyRecord) -> bool:
+        """The token is fresh for each request."""
+        return old.token == self.record.token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutName:
+    """Take a name within a tenant."""
+
+    record: NameRecord
+
+    def decide(self, old: NameRecord | None) -> NameRecord | None:
+        """Free, or already this job's."""
+        return self.record if old is None or old == self.record else None
+
+    def mine(self, old: NameRecord) -> bool:
+        """The same job's."""
+        return old == self.record

@@ -1,0 +1,72 @@
+"""The ready queue: one a lane. A message is a hint that an execution may be claimed; the store is the truth.
+
+A hint may be lost, doubled, late or out of order, and every reader survives that.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tickwright.domain.ids import Epoch, ExecutionRef, TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import Lane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """What a message says: look at this execution. `due_at` is when it may start; `epoch` was seen when it was sent."""
+
+    ref: ExecutionRef
+    tenant_id: TenantId
+    lane: Lane
+    epoch: Epoch
+    job_version: int
+    due_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """A hint in hand: invisible to others until its visibility ends, or until it is deleted."""
+
+    hint: Hint
+    receipt: str
+    receive_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """The copy of a dead execution that goes to the queue *dead-executions*."""
+
+    ref: ExecutionRef
+    tenant_id: TenantId
+    generation: int
+    reason: str
+    error_class: str
+    message: str
+
+
+class Queue(Protocol):
+    """The ready queues of all lanes, and the queue of dead letters."""
+
+    async def send(self, hints: Sequence[Hint], now: Instant) -> Sequence[Hint]:
+        """Send hints, each delayed to its `due_at` (900 s at most, rounded down to what the queue can do: early, never late).
+
+        Returns those that were not taken; the journal sends them again. Raises QueueUnavailable if none could be tried.
+        """
+        ...
+
+    async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
+        """Up to `limit` (at most 10) visible hints, waiting up to `wait_ms` for the first. Unreadable messages are set aside, never returned."""
+        ...
+
+    async def delete(self, received: Sequence[Received]) -> None:
+        """Take hints off the queue. One that has become visible again meanwhile may come once more."""
+        ...
+
+    async def show_again(self, received: Received, *, after_ms: int) -> None:
+        """Make a hint visible after so long (12 h at most), instead of when its visibility ends."""
+        ...
+
+    async def send_dead(self, letter: DeadLetter) -> None:
+        """Put a copy into *dead-executions*. Raises QueueUnavailable if it was not taken: it stays owed."""
+        ...

@@ -1,0 +1,34 @@
+"""What runs an attempt: the target of a job, behind one Protocol."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tickwright.domain.attempts import UserResult
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import Epoch
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Definition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """All that a target is told. The executionId is the idempotency key for side effects; the leaseEpoch is the fence."""
+
+    execution: Execution
+    definition: Definition
+    epoch: Epoch
+    deadline_at: Instant
+    cancelled: Callable[[], bool]  # whether the run should stop: asked to, lease lost, or out of time
+    wait_cancelled: Callable[[], Awaitable[None]]  # returns once `cancelled` is true
+
+
+class Runner(Protocol):
+    """Runs one attempt of one kind of target."""
+
+    async def run(self, invocation: Invocation) -> UserResult:
+        """Run the target and say how it ended. Never raises for what user code does: that is a Failure.
+
+        May be cancelled (asyncio) when time is up, the lease is lost or the run is to stop; must then let go of what it holds.
+        """
+        ...
