@@ -1,0 +1,1 @@
+"""The scheduler loop of one slot: decides the ticks that come due."""

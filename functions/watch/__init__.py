@@ -1,0 +1,1 @@
+"""The watch loop: finds what a dead process has left unfinished."""

@@ -1,0 +1,1 @@
+"""The worker: claims and runs the executions whose hints a lane delivers."""

@@ -1,0 +1,33 @@
+"""Which stacks an installation has and in which order they stand on each other.
+
+Pure: reads no file, no variable and no account, so the command, the gate and every test build the same app.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import aws_cdk as cdk
+
+from infra.policy.acknowledgements import acknowledge
+from infra.settings import Settings
+from infra.stacks.api import ApiStack
+from infra.stacks.core import CoreStack
+from infra.stacks.data import DataStack
+from infra.stacks.workers import WorkersStack
+
+STACKS = ("Data", "Core", "Api", "Workers")
+
+
+def build_app(settings: Settings, *, context: Mapping[str, Any], outdir: str | None = None) -> cdk.App:
+    """The app of one stage, ready to be synthesised; for any account and region."""
+    # Without the metadata resource `python app.py` and `cdk synth` give the same templates.
+    app = cdk.App(context=dict(context), outdir=outdir, analytics_reporting=False)
+    prefix = f"Tickwright-{settings.stage}"
+    data = DataStack(app, f"{prefix}-Data", settings=settings)
+    core = CoreStack(app, f"{prefix}-Core", settings=settings, data=data)
+    api = ApiStack(app, f"{prefix}-Api", settings=settings, parts=core.parts)
+    workers = WorkersStack(app, f"{prefix}-Workers", settings=settings, parts=core.parts)
+    for stack in (data, core, api, workers):
+        cdk.Tags.of(stack).add("tickwright:stage", settings.stage)
+    acknowledge(data=data, core=core, api=api, workers=workers)
+    return app

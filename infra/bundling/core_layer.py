@@ -1,0 +1,44 @@
+"""The layer of the product's own library, apart from third-party packages so that their churn does not touch it.
+
+Must not choose modules: the whole library is one layer, except what only `make run` uses.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_lambda as lambda_
+
+from infra.bundling.bytecode import compile_for_lambda
+from infra.bundling.sources import bundled, content_key, python_files
+from infra.context import ROOT
+
+LIBRARY = ROOT / "layers" / "core" / "python"
+
+
+@jsii.implements(cdk.ILocalBundling)
+class CoreRecipe:
+    """Copies the library into the folder that CDK archives."""
+
+    def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: Any) -> bool:
+        """Make the layer's content."""
+        target = Path(output_dir) / "python"
+        for path in _shipped():
+            copy = target / path.relative_to(LIBRARY)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+        compile_for_lambda(target)
+        return True
+
+
+def core_code() -> lambda_.Code:
+    """The layer's content, named by the hash of the library's files."""
+    return bundled(LIBRARY, key=content_key(root=LIBRARY, files=_shipped()), recipe=CoreRecipe())
+
+
+def _shipped() -> list[Path]:
+    """All but `make run`: its shell needs packages that Lambda does not have."""
+    local = LIBRARY / "tickwright" / "local"
+    return [path for path in python_files(LIBRARY) if not path.is_relative_to(local)]

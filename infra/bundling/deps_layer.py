@@ -1,0 +1,58 @@
+"""The layer of third-party packages: installed by uv from the hashes in layers/deps/requirements.lock.
+
+Must not resolve a version: what is not in the file, with its hash, is not installed. Wheels are chosen for Lambda, whatever
+this machine is, and nothing is built from source.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_lambda as lambda_
+from uv import find_uv_bin
+
+from infra.bundling.bytecode import compile_for_lambda
+from infra.bundling.sources import PYTHON, WHEEL_PLATFORM, bundled, content_key
+from infra.context import ROOT
+
+REQUIREMENTS = ROOT / "layers" / "deps" / "requirements.lock"
+# Scripts name the interpreter of the machine that packed them; type stubs and tests are never imported in Lambda.
+_UNUSED = ("bin", ".lock", "croniter/tests", "**/*.pyi")
+
+
+@jsii.implements(cdk.ILocalBundling)
+class DepsRecipe:
+    """Installs the locked packages into the folder that CDK archives."""
+
+    def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: Any) -> bool:
+        """Make the layer's content; a failure ends the build, since Docker is not an alternative."""
+        install(Path(output_dir) / "python")
+        return True
+
+
+def deps_code() -> lambda_.Code:
+    """The layer's content, named by the hash of its requirements."""
+    if not REQUIREMENTS.exists():
+        raise SystemExit(f"{REQUIREMENTS.relative_to(ROOT)} is missing. Run `make lock` to write it.")
+    key = content_key(root=ROOT, files=[REQUIREMENTS])
+    return bundled(REQUIREMENTS.parent, key=key, recipe=DepsRecipe())
+
+
+def install(target: Path) -> None:
+    """Put the locked packages into the folder, without what Lambda never reads."""
+    subprocess.run(  # noqa: S603 - a fixed argument list
+        [
+            *(find_uv_bin(), "pip", "install", "--quiet", "--no-config"),
+            *("--require-hashes", "--requirements", str(REQUIREMENTS)),
+            *("--python-platform", WHEEL_PLATFORM, "--python-version", PYTHON, "--only-binary", ":all:"),
+            *("--no-installer-metadata", "--link-mode", "copy", "--target", str(target)),
+        ],
+        check=True,
+    )
+    for pattern in _UNUSED:
+        for path in sorted(target.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    compile_for_lambda(target)

@@ -1,0 +1,1 @@
+"""Which roles the resources of a stack play: a ready queue, a minute rule, a service function."""

@@ -1,0 +1,115 @@
+"""What API Gateway answers by itself, in the shape of the product's own refusals: problem+json with a code and a remedy.
+
+Must not know the product's own codes beyond those it repeats. Without this a caller would meet `{"message": null}` from a
+door that otherwise speaks RFC 9457 (SEM-API-1).
+"""
+
+import json
+from dataclasses import dataclass, field
+
+from aws_cdk import aws_apigateway as apigateway
+from constructs import Construct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Problem:
+    status: int
+    code: str
+    title: str
+    detail: str
+    retryable: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+_UNAUTHENTICATED = _Problem(
+    status=401,
+    code="unauthenticated",
+    title="Unauthenticated",
+    detail="Send a valid API key as `Authorization: Bearer KEY`.",
+    headers={"WWW-Authenticate": "'Bearer'"},
+)
+_FORBIDDEN = _Problem(
+    status=403, code="forbidden", title="Forbidden", detail="This API key may not do that. Use a key with the scope it needs."
+)
+_NOT_FOUND = _Problem(
+    status=404, code="not_found", title="Not found", detail="There is no such path. The paths are listed in /v1/openapi.json."
+)
+_TOO_LARGE = _Problem(
+    status=413, code="payload_too_large", title="Payload too large", detail="Send a smaller body: a payload may have 1 MB."
+)
+_MEDIA_TYPE = _Problem(
+    status=415, code="unsupported_media_type", title="Unsupported media type", detail="Send `Content-Type: application/json`."
+)
+_TOO_MANY = _Problem(
+    status=429,
+    code="too_many_requests",
+    title="Too many requests",
+    detail="The installation takes no more requests at the moment. Wait, then send it again.",
+    retryable=True,
+    headers={"Retry-After": "'1'"},
+)
+_UNAVAILABLE = _Problem(
+    status=503,
+    code="unavailable",
+    title="Unavailable",
+    detail="The request was not answered in time and may have been carried out. Send it again with the same Idempotency-Key.",
+    retryable=True,
+    headers={"Retry-After": "'2'"},
+)
+_BAD_REQUEST = _Problem(
+    status=400, code="bad_request", title="Bad request", detail="The request cannot be read. Check its path, headers and body."
+)
+
+_TYPE = apigateway.ResponseType
+_RESPONSES = (
+    (_TYPE.DEFAULT_4_XX, _BAD_REQUEST),
+    (_TYPE.DEFAULT_5_XX, _UNAVAILABLE),
+    (_TYPE.UNAUTHORIZED, _UNAUTHENTICATED),
+    (_TYPE.ACCESS_DENIED, _FORBIDDEN),
+    (_TYPE.INVALID_SIGNATURE, _UNAUTHENTICATED),
+    (_TYPE.EXPIRED_TOKEN, _UNAUTHENTICATED),
+    # What API Gateway calls a missing token is a path or method that it does not know.
+    (_TYPE.MISSING_AUTHENTICATION_TOKEN, _NOT_FOUND),
+    (_TYPE.RESOURCE_NOT_FOUND, _NOT_FOUND),
+    (_TYPE.REQUEST_TOO_LARGE, _TOO_LARGE),
+    (_TYPE.UNSUPPORTED_MEDIA_TYPE, _MEDIA_TYPE),
+    (_TYPE.THROTTLED, _TOO_MANY),
+    (_TYPE.QUOTA_EXCEEDED, _TOO_MANY),
+    # The store did not answer the authorizer: not the caller's fault, and nothing was done.
+    (_TYPE.AUTHORIZER_FAILURE, _UNAVAILABLE),
+    (_TYPE.AUTHORIZER_CONFIGURATION_ERROR, _UNAVAILABLE),
+    (_TYPE.INTEGRATION_FAILURE, _UNAVAILABLE),
+    (_TYPE.INTEGRATION_TIMEOUT, _UNAVAILABLE),
+)
+
+
+def add_problem_responses(api: apigateway.RestApi) -> None:
+    """Give every answer that API Gateway makes by itself the body and headers of a problem."""
+    for response_type, problem in _RESPONSES:
+        _add(api, response_type, problem)
+
+
+def _add(scope: Construct, response_type: apigateway.ResponseType, problem: _Problem) -> None:
+    assert isinstance(scope, apigateway.RestApi)
+    scope.add_gateway_response(
+        f"Problem-{response_type.response_type}",
+        type=response_type,
+        status_code=str(problem.status),
+        response_headers={"Content-Type": "'application/problem+json'", **problem.headers},
+        templates={"application/json": _body(problem)},
+    )
+
+
+def _body(problem: _Problem) -> str:
+    return json.dumps(
+        {
+            "type": "about:blank",
+            "title": problem.title,
+            "status": problem.status,
+            "code": problem.code,
+            "detail": problem.detail,
+            "errors": [],
+            "retryable": problem.retryable,
+            "requestId": "$context.requestId",
+        }
+    )

@@ -1,0 +1,63 @@
+"""How hints of one lane travel to the workers, and where those go that nobody could take.
+
+Must not know who sends or receives. A message is a hint and the store is the truth (SEM-QUEUE-1), so nothing here decides
+whether work is lost.
+"""
+
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+# Receiving a hint whose execution another worker holds counts as well, and is normal: so far above Lambda's advice of 5.
+MAX_RECEIVE_COUNT = 1_000
+MESSAGE_BYTES_MAX = 1_048_576
+# Fourteen days, the most that SQS keeps: an undelivered hint keeps its first date, and people have holidays.
+UNDELIVERED_RETENTION_DAYS = 14
+# An execution whose hint has waited this long is older than the insert guard; the journal has long sent it again.
+READY_RETENTION_DAYS = 4
+# SQS and Lambda ask for six function timeouts, so that a batch that is still being worked on is not given away.
+VISIBILITY_PER_TIMEOUT = 6
+
+
+class ReadyQueue(Construct):
+    """A standard queue (fair by MessageGroupId = tenant) with its queue of undelivered hints."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, lane: str, worker_timeout_s: int) -> None:
+        super().__init__(scope, construct_id)
+        name = f"Queue{lane.capitalize()}"
+        self.undelivered = plain_queue(self, "Undelivered", logical_id=f"{name}Undelivered")
+        self.queue = sqs.Queue(
+            self,
+            "Ready",
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            max_message_size_bytes=MESSAGE_BYTES_MAX,
+            retention_period=cdk.Duration.days(READY_RETENTION_DAYS),
+            receive_message_wait_time=cdk.Duration.seconds(20),
+            # The mappings wait for no second message: their window is 0 and adds nothing.
+            visibility_timeout=cdk.Duration.seconds(VISIBILITY_PER_TIMEOUT * worker_timeout_s),
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.undelivered, max_receive_count=MAX_RECEIVE_COUNT),
+        )
+        name_queue(self.queue, name)
+
+
+def plain_queue(scope: Construct, construct_id: str, *, logical_id: str) -> sqs.Queue:
+    """A queue that people read and no function does."""
+    queue = sqs.Queue(
+        scope,
+        construct_id,
+        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        enforce_ssl=True,
+        max_message_size_bytes=MESSAGE_BYTES_MAX,
+        retention_period=cdk.Duration.days(UNDELIVERED_RETENTION_DAYS),
+        visibility_timeout=cdk.Duration.minutes(5),
+    )
+    name_queue(queue, logical_id)
+    return queue
+
+
+def name_queue(queue: sqs.Queue, logical_id: str) -> None:
+    """Fix the name within the template: tests and operators find a queue by its role, and a tidied tree replaces nothing."""
+    cast("sqs.CfnQueue", queue.node.default_child).override_logical_id(logical_id)

@@ -1,0 +1,93 @@
+"""What every Lambda function of the product has in common: runtime, layers, log group, role, environment.
+
+Must not know what the function does. No defaults of CDK are left to chance here (house rule 25), and no grant is made that
+is not in infra/policy/grants.py.
+"""
+
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.bundling.sources import function_code
+from infra.constructs.layers import ARCHITECTURE, RUNTIME, RuntimeLayers
+from infra.parts import Parts
+from infra.policy.grants import GRANTS
+from infra.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """What a function is for. `minute`: a minute rule invokes it, asynchronously."""
+
+    name: str
+    description: str
+    minute: bool = False
+    # Lambda stops a chain of about 16 sends and receives as a runaway loop. Only a function whose chains are bounded by
+    # the store may opt out.
+    sends_to_itself: bool = False
+
+
+class ServiceFunction(Construct):
+    """One Lambda function with a role and a log group of its own."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, role: Role, settings: Settings, parts: Parts) -> None:
+        super().__init__(scope, construct_id)
+        self._settings = settings
+        self._role = role
+        logs_of_function = self._log_group()
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            description=role.description,
+            runtime=RUNTIME,
+            architecture=ARCHITECTURE,
+            handler=f"functions.{role.name}.handler.lambda_handler",
+            code=function_code(role.name),
+            layers=RuntimeLayers.of(cdk.Stack.of(self), settings=settings).versions,
+            role=self._iam_role(parts, logs_of_function),
+            environment=parts.environment(settings, service=role.name),
+            memory_size=settings.functions[role.name].memory_mib,
+            timeout=cdk.Duration.seconds(settings.functions[role.name].timeout_s),
+            reserved_concurrent_executions=settings.functions[role.name].reserved_concurrency,
+            log_group=logs_of_function,
+            logging_format=lambda_.LoggingFormat.JSON,
+            application_log_level_v2=lambda_.ApplicationLogLevel[settings.log_level],
+            system_log_level_v2=lambda_.SystemLogLevel.WARN,
+            tracing=lambda_.Tracing.ACTIVE,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if role.sends_to_itself else lambda_.RecursiveLoop.TERMINATE,
+        )
+        if role.minute:
+            # The next minute does what this one could not: an old event, or a second try of one, only adds load.
+            self.function.configure_async_invoke(retry_attempts=0, max_event_age=cdk.Duration.seconds(60))
+
+    def _log_group(self) -> logs.LogGroup:
+        return logs.LogGroup(
+            self,
+            "Logs",
+            retention=logs.RetentionDays[_RETENTION[self._settings.log_retention_days]],
+            removal_policy=cdk.RemovalPolicy.RETAIN if self._settings.tables.retained else cdk.RemovalPolicy.DESTROY,
+        )
+
+    def _iam_role(self, parts: Parts, log_group: logs.LogGroup) -> iam.Role:
+        role = iam.Role(
+            self,
+            "Role",
+            description=f"What the {self._role.name} function of Tickwright may do",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+        )
+        log_group.grant_write(role)
+        for grant in GRANTS[self._role.name]:
+            role.add_to_principal_policy(
+                iam.PolicyStatement(
+                    sid=grant.resource.value, actions=list(grant.actions), resources=parts.arns(grant.resource)
+                )
+            )
+        return role
+
+
+# CDK names the retentions that CloudWatch knows; settings name days.
+_RETENTION = {14: "TWO_WEEKS", 30: "ONE_MONTH", 90: "THREE_MONTHS"}

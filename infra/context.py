@@ -1,0 +1,21 @@
+"""What cdk.json says about the app: its feature flags.
+
+Only the CDK's command-line tool reads cdk.json. Read here too, so that `python app.py`, the tests and a deployment build
+with the same flags. Must not know what a flag does.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# CDK's switch for packaging: with an empty list no layer is built, and every key and template stays the same.
+WITHOUT_PACKAGING: Mapping[str, Any] = {"aws:cdk:bundling-stacks": []}
+
+
+def context_of_cdk_json() -> dict[str, Any]:
+    """The `context` of cdk.json, to be passed to the app."""
+    context: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
+    return context

@@ -1,0 +1,1 @@
+"""What every template has to keep to: grants, own checks, acknowledged findings."""

@@ -1,0 +1,3 @@
+"""x"""
+import aws_cdk as cdk
+def acknowledge(**stacks: cdk.Stack) -> None: ...

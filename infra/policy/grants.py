@@ -1,0 +1,93 @@
+"""Which function may do what to which resource, action by action.
+
+The one table of rights: nothing else in infra/ grants access to data or queues. Must not know ARNs (infra/parts.py does).
+A transaction needs the right of each of its items, and a batch of PartiQL statements needs the PartiQL actions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+
+class Resource(Enum):
+    """What can be granted: a table, one of its indexes, or queues of one kind."""
+
+    JOBS = "Jobs"
+    JOBS_DUE = "JobsDue"
+    JOBS_TENANT = "JobsTenant"
+    EXECUTIONS = "Executions"
+    EXECUTIONS_WAITING = "ExecutionsWaiting"
+    EXECUTIONS_ATTENTION = "ExecutionsAttention"
+    JOURNAL = "Journal"
+    CONTROL = "Control"
+    LANES = "Lanes"
+    DEAD_EXECUTIONS = "DeadExecutions"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The actions that one function may take on one resource."""
+
+    resource: Resource
+    actions: tuple[str, ...]
+
+
+_GET, _BATCH_GET, _QUERY = "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"
+_PUT, _UPDATE, _DELETE = "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"
+# A transaction may demand something of an item that it does not write.
+_CHECK = "dynamodb:ConditionCheckItem"
+# Statements of BatchExecuteStatement: put-if-absent and conditional update, up to 25 in one request.
+_INSERT_STATEMENT, _UPDATE_STATEMENT = "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"
+_SEND = Grant(Resource.LANES, ("sqs:SendMessage",))
+_BURY = Grant(Resource.DEAD_EXECUTIONS, ("sqs:SendMessage",))
+
+# Decide ticks, insert their executions, send their hints: both loops may take any of these steps.
+_STEPS = (
+    Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _CHECK, _UPDATE_STATEMENT)),
+    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
+    Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
+    Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
+    Grant(Resource.CONTROL, (_GET, _PUT, _UPDATE)),
+    _SEND,
+    _BURY,
+)
+
+GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
+    {
+        "api": (
+            # Retract queries the executions of one job; submit and run-now take the loop's steps for what is due at once.
+            Grant(Resource.JOBS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
+            Grant(Resource.JOBS_TENANT, (_QUERY,)),
+            Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
+            Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
+            Grant(Resource.JOURNAL, (_PUT, _DELETE)),
+            # DeleteItem gives a name back when its job is renamed or ended.
+            Grant(Resource.CONTROL, (_GET, _QUERY, _PUT, _UPDATE, _DELETE, _CHECK)),
+            _SEND,
+            _BURY,
+        ),
+        "authorizer": (Grant(Resource.CONTROL, (_GET,)),),
+        "scheduler": (Grant(Resource.JOBS_DUE, (_QUERY,)), *_STEPS),
+        "watch": _STEPS,
+        "worker": (
+            # The definition is read, and cached for ever; the head is updated when a waiting run is promoted.
+            Grant(Resource.JOBS, (_GET, _UPDATE)),
+            Grant(Resource.EXECUTIONS, (_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
+            Grant(Resource.JOURNAL, (_PUT,)),
+            Grant(Resource.CONTROL, (_UPDATE,)),
+            # What Lambda's poller needs to work for the function, and the function to give a hint back.
+            Grant(
+                Resource.LANES,
+                (
+                    "sqs:ReceiveMessage",
+                    "sqs:DeleteMessage",
+                    "sqs:ChangeMessageVisibility",
+                    "sqs:GetQueueAttributes",
+                    "sqs:SendMessage",
+                ),
+            ),
+            _BURY,
+        ),
+    }
+)

@@ -1,0 +1,175 @@
+"""What differs between the stages of an installation, typed once and checked when it is read.
+
+Must not know CDK. Every number has its reason beside it. A function's environment is written from here
+(infra/environment.py), so a variable cannot be misspelt.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+LANES = ("high", "normal", "low", "backfill")
+
+# Lambda keeps this much of an account's concurrency for functions without a reservation; a deployment that asks for more fails.
+UNRESERVED_MIN = 100
+# A mapping polls with 2 to 1,000 concurrent invocations.
+MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MAX = 2, 1_000
+BUCKETS_MAX = 1_024
+LAMBDA_TIMEOUT_S_MAX = 900
+# API Gateway waits 29 s for an answer; a function that outlives it works for nobody.
+API_TIMEOUT_S_MAX = 28
+# Minute rules may be 119 s apart, since each may come anywhere in its minute: a loop has to last longer than that.
+SCHEDULER_TIMEOUT_S_MIN = 135
+# One loop of a slot starts each minute and lasts a little over two: three overlap, and four when the minutes come unevenly.
+LOOPS_PER_SLOT = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionSettings:
+    """What one function may use. No reservation means, on purpose: a share of the account's common pool."""
+
+    memory_mib: int
+    timeout_s: int
+    reserved_concurrency: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmThroughput:
+    """Units a second that the busiest tables and indexes serve from the first second; charged once, never lowered."""
+
+    read_units: int
+    write_units: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSettings:
+    """How the truth is kept. A maximum guards the bill: beyond it DynamoDB throttles."""
+
+    retained: bool
+    recovery_days: int
+    read_units_max: int | None = None
+    write_units_max: int | None = None
+    warm: WarmThroughput | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiSettings:
+    """What the front door lets through, for all tenants together; each tenant's own limits are in the product."""
+
+    rate_per_s: int
+    burst: int
+    # A revoked key opens the door for this long.
+    authorizer_cache_s: int
+    # Logs of API Gateway need a role that an account has once. False where another stack of the account has set it.
+    sets_account_log_role: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that a stage decides."""
+
+    stage: str
+    buckets: int
+    scale: str
+    log_level: str
+    log_retention_days: int
+    account_concurrency: int
+    tables: TableSettings
+    api_gateway: ApiSettings
+    scheduler_slots: int
+    lane_concurrency: Mapping[str, int]
+    api: FunctionSettings
+    authorizer: FunctionSettings
+    scheduler: FunctionSettings
+    watch: FunctionSettings
+    worker: FunctionSettings
+
+    def __post_init__(self) -> None:
+        """Refuse what AWS would refuse an hour later, or what would starve a lane."""
+        assert 1 <= self.buckets <= BUCKETS_MAX
+        assert float(self.scale) > 0
+        assert 1 <= self.scheduler_slots <= self.buckets
+        assert tuple(self.lane_concurrency) == LANES
+        for most in self.lane_concurrency.values():
+            assert MAPPING_CONCURRENCY_MIN <= most <= MAPPING_CONCURRENCY_MAX
+        assert self.api.timeout_s <= API_TIMEOUT_S_MAX
+        assert SCHEDULER_TIMEOUT_S_MIN <= self.scheduler.timeout_s
+        for function in self.functions.values():
+            assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
+        self._check_reservations()
+
+    @property
+    def functions(self) -> Mapping[str, FunctionSettings]:
+        """Every function of the installation, by name."""
+        return {
+            "api": self.api,
+            "authorizer": self.authorizer,
+            "scheduler": self.scheduler,
+            "watch": self.watch,
+            "worker": self.worker,
+        }
+
+    def _check_reservations(self) -> None:
+        """A reservation below what the lanes or slots may ask for turns into throttles that burn receive counts."""
+        reserved = [f.reserved_concurrency for f in self.functions.values() if f.reserved_concurrency is not None]
+        assert sum(reserved) + UNRESERVED_MIN <= self.account_concurrency or not reserved
+        if self.worker.reserved_concurrency is not None:
+            assert self.worker.reserved_concurrency >= sum(self.lane_concurrency.values())
+        if self.scheduler.reserved_concurrency is not None:
+            assert self.scheduler.reserved_concurrency >= LOOPS_PER_SLOT * self.scheduler_slots
+
+
+# Full CPU comes at 1,769 MiB. The API and the workers get half of it; the loops wait most of the time.
+_DEV = Settings(
+    stage="dev",
+    buckets=16,
+    scale="1",
+    log_level="DEBUG",
+    log_retention_days=14,
+    account_concurrency=1_000,
+    tables=TableSettings(retained=False, recovery_days=1, read_units_max=4_000, write_units_max=4_000),
+    api_gateway=ApiSettings(rate_per_s=100, burst=200, authorizer_cache_s=30),
+    scheduler_slots=1,
+    lane_concurrency=MappingProxyType({"high": 10, "normal": 10, "low": 5, "backfill": 2}),
+    api=FunctionSettings(memory_mib=1_024, timeout_s=28),
+    authorizer=FunctionSettings(memory_mib=512, timeout_s=10),
+    scheduler=FunctionSettings(memory_mib=512, timeout_s=180),
+    watch=FunctionSettings(memory_mib=512, timeout_s=120),
+    # The longest attempt on Lambda is 840 s; the rest is for the claim, the completion and what is owed.
+    worker=FunctionSettings(memory_mib=1_024, timeout_s=890),
+)
+
+_STAGING = replace(
+    _DEV,
+    stage="staging",
+    log_level="INFO",
+    log_retention_days=30,
+    tables=TableSettings(retained=True, recovery_days=7, read_units_max=10_000, write_units_max=10_000),
+    api_gateway=ApiSettings(rate_per_s=500, burst=1_000, authorizer_cache_s=30),
+    scheduler_slots=2,
+    lane_concurrency=MappingProxyType({"high": 50, "normal": 50, "low": 20, "backfill": 10}),
+    scheduler=replace(_DEV.scheduler, reserved_concurrency=8),
+    watch=replace(_DEV.watch, reserved_concurrency=3),
+    worker=replace(_DEV.worker, reserved_concurrency=130),
+)
+
+_PROD = replace(
+    _STAGING,
+    stage="prod",
+    log_retention_days=90,
+    tables=TableSettings(retained=True, recovery_days=35, warm=None),
+    api_gateway=ApiSettings(rate_per_s=2_000, burst=2_000, authorizer_cache_s=30),
+    scheduler_slots=4,
+    lane_concurrency=MappingProxyType({"high": 200, "normal": 200, "low": 80, "backfill": 40}),
+    scheduler=replace(_DEV.scheduler, memory_mib=1_024, reserved_concurrency=16),
+    worker=replace(_DEV.worker, reserved_concurrency=520),
+)
+
+STAGES: Mapping[str, Settings] = MappingProxyType({settings.stage: settings for settings in (_DEV, _STAGING, _PROD)})
+
+
+def settings_of(stage: str) -> Settings:
+    """The settings of a stage; a name that nobody has defined ends the build with the names that exist."""
+    if stage not in STAGES:
+        raise SystemExit(f"There is no stage {stage!r}. Set TICKWRIGHT_STAGE to one of: {', '.join(STAGES)}.")
+    return STAGES[stage]

@@ -1,0 +1,138 @@
+"""The front door: a REST API that knows who is calling and passes everything on to one function.
+
+Must not know the routes: the product does (docs/api/openapi.json). REST rather than HTTP API, because only it can shape
+its own refusals. No usage plans and no API Gateway keys: AWS advises against them as authentication.
+"""
+
+import json
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.constructs.problem_responses import add_problem_responses
+from infra.constructs.service_function import Role, ServiceFunction
+from infra.parts import Parts
+from infra.settings import Settings
+
+STAGE_NAME = "live"
+# What anybody may read: whether the installation answers, and how to talk to it.
+OPEN_PATHS = ("health", "openapi.json")
+# A header that cannot be a bearer token is refused without asking the authorizer.
+BEARER = r"^[Bb]earer [-0-9A-Za-z._~+/]+=*$"
+# The most that a regional REST API waits for its function.
+INTEGRATION_TIMEOUT_S = 29
+
+_ACCESS_LOG = {
+    "requestId": "$context.requestId",
+    "extendedRequestId": "$context.extendedRequestId",
+    "xrayTraceId": "$context.xrayTraceId",
+    "tenantId": "$context.authorizer.tenantId",
+    "ip": "$context.identity.sourceIp",
+    "method": "$context.httpMethod",
+    "path": "$context.path",
+    "status": "$context.status",
+    "bytes": "$context.responseLength",
+    "latencyMs": "$context.responseLatency",
+    "functionLatencyMs": "$context.integrationLatency",
+    "authorizerLatencyMs": "$context.authorizer.integrationLatency",
+    "error": "$context.error.responseType",
+}
+
+
+class ApiStack(cdk.Stack):
+    """API Gateway, the api function and the authorizer."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Settings, parts: Parts) -> None:
+        super().__init__(scope, construct_id, description="Tickwright: HTTP API")
+        self._settings = settings
+        api = ServiceFunction(
+            self, "Api", role=Role(name="api", description="The HTTP API"), settings=settings, parts=parts
+        )
+        authorizer = ServiceFunction(
+            self,
+            "Authorizer",
+            role=Role(name="authorizer", description="Finds the tenant and the scopes of an API key"),
+            settings=settings,
+            parts=parts,
+        )
+        gateway = self._gateway()
+        add_problem_responses(gateway)
+        self._routes(gateway, api, authorizer)
+        cdk.CfnOutput(self, "Url", value=gateway.url, description="The base URL of the HTTP API")
+
+    def _gateway(self) -> apigateway.RestApi:
+        door = self._settings.api_gateway
+        gateway = apigateway.RestApi(
+            self,
+            "Gateway",
+            rest_api_name=f"tickwright-{self._settings.stage}",
+            description="The HTTP API of Tickwright",
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            cloud_watch_role=False,
+            deploy_options=apigateway.StageOptions(
+                stage_name=STAGE_NAME,
+                throttling_rate_limit=door.rate_per_s,
+                throttling_burst_limit=door.burst,
+                tracing_enabled=True,
+                metrics_enabled=True,
+                # Errors only, and never a body: bodies hold tenants' payloads.
+                logging_level=apigateway.MethodLoggingLevel.ERROR,
+                data_trace_enabled=False,
+                access_log_destination=apigateway.LogGroupLogDestination(self._access_log()),
+                access_log_format=apigateway.AccessLogFormat.custom(json.dumps(_ACCESS_LOG)),
+            ),
+        )
+        if door.sets_account_log_role:
+            gateway.deployment_stage.node.add_dependency(self._account_log_role())
+        return gateway
+
+    def _access_log(self) -> logs.LogGroup:
+        return logs.LogGroup(
+            self,
+            "AccessLog",
+            retention=logs.RetentionDays.ONE_MONTH,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+
+    def _account_log_role(self) -> apigateway.CfnAccount:
+        """An account has one; it stays when the stack goes, since other APIs of the account may log through it."""
+        role = iam.Role(
+            self,
+            "AccountLogRole",
+            description="Lets API Gateway write logs, for every API of this account and region",
+            assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com"),
+            managed_policies=[
+                iam.ManagedPolicy.from_aws_managed_policy_name("service-role/AmazonAPIGatewayPushToCloudWatchLogs")
+            ],
+        )
+        account = apigateway.CfnAccount(self, "Account", cloud_watch_role_arn=role.role_arn)
+        role.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+        account.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+        return account
+
+    def _routes(self, gateway: apigateway.RestApi, api: ServiceFunction, authorizer: ServiceFunction) -> None:
+        integration = apigateway.LambdaIntegration(
+            api.function,
+            proxy=True,
+            allow_test_invoke=False,
+            timeout=cdk.Duration.seconds(INTEGRATION_TIMEOUT_S),
+        )
+        keys = apigateway.TokenAuthorizer(
+            self,
+            "ApiKeys",
+            handler=authorizer.function,
+            identity_source=apigateway.IdentitySource.header("Authorization"),
+            validation_regex=BEARER,
+            results_cache_ttl=cdk.Duration.seconds(self._settings.api_gateway.authorizer_cache_s),
+        )
+        version = gateway.root.add_resource("v1")
+        for path in OPEN_PATHS:
+            version.add_resource(path).add_method(
+                "GET", integration, authorization_type=apigateway.AuthorizationType.NONE
+            )
+        version.add_proxy(any_method=False).add_method(
+            "ANY", integration, authorizer=keys, authorization_type=apigateway.AuthorizationType.CUSTOM
+        )

@@ -1,0 +1,166 @@
+"""Where the truth lies: four tables and their sparse indexes.
+
+Must not know who reads or writes them (infra/policy/grants.py does). Keys and access patterns, with their cost:
+docs/data-model.md. Tests create their tables from this stack's template, so what is tested is what is deployed.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from constructs import Construct
+
+from infra.settings import Settings, TableSettings
+
+JOBS, EXECUTIONS, JOURNAL, CONTROL = "Jobs", "Executions", "Journal", "Control"
+DUE, TENANT, WAITING, ATTENTION = "due", "tenant", "waiting", "attention"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """A table: its logical id, its two keys (both strings), where it says when an item may go, and its indexes."""
+
+    name: str
+    keys: tuple[str, str]
+    ttl: str | None = None
+    # Whether it takes the writes of each tick, and so is worth warming.
+    busy: bool = False
+    indexes: tuple["_Index", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Index:
+    """A sparse index: an item without both keys is not in it and costs nothing."""
+
+    name: str
+    partition: str
+    sort: tuple[str, dynamodb.AttributeType]
+    projection: dynamodb.ProjectionType
+    attributes: tuple[str, ...] = ()
+    busy: bool = False
+
+
+_TEXT, _NUMBER = dynamodb.AttributeType.STRING, dynamodb.AttributeType.NUMBER
+
+_TABLES = (
+    _Table(
+        name=JOBS,
+        keys=("jobId", "sk"),
+        busy=True,
+        indexes=(
+            # The loop decides from the head's fields: more than the 20 that INCLUDE allows. Definitions, the big items,
+            # have neither key and are not in it.
+            _Index(
+                name=DUE,
+                partition="bucket",
+                sort=("nextRunAt", _NUMBER),
+                projection=dynamodb.ProjectionType.ALL,
+                busy=True,
+            ),
+            # Nothing that an advance writes: so a tick does not touch this index.
+            _Index(
+                name=TENANT,
+                partition="tenantId",
+                sort=("listedAs", _TEXT),
+                projection=dynamodb.ProjectionType.INCLUDE,
+                attributes=("name", "lane", "createdAt"),
+            ),
+        ),
+    ),
+    _Table(
+        name=EXECUTIONS,
+        keys=("jobId", "key"),
+        ttl="ttl",
+        busy=True,
+        indexes=(
+            # The loop reads each one again, strongly, before it acts: the keys are enough.
+            _Index(
+                name=WAITING,
+                partition="waitKey",
+                sort=("waitAt", _NUMBER),
+                projection=dynamodb.ProjectionType.KEYS_ONLY,
+            ),
+            _Index(
+                name=ATTENTION,
+                partition="tenantId",
+                sort=("failedAt", _NUMBER),
+                projection=dynamodb.ProjectionType.INCLUDE,
+                attributes=("state", "reason", "lane", "attempt", "leaseEpoch", "scheduledAt"),
+            ),
+        ),
+    ),
+    # Pages go when their entries stand elsewhere, never by age.
+    _Table(name=JOURNAL, keys=("bucket", "page")),
+    _Table(name=CONTROL, keys=("pk", "sk"), ttl="ttl"),
+)
+
+
+class DataStack(cdk.Stack):
+    """The tables; everything else of an installation can be torn down and built again."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Settings) -> None:
+        super().__init__(scope, construct_id, description="Tickwright: jobs, executions, journal and control")
+        self._settings = settings.tables
+        self.termination_protection = settings.tables.retained
+        tables = {table.name: self._table(table) for table in _TABLES}
+        self.jobs = tables[JOBS]
+        self.executions = tables[EXECUTIONS]
+        self.journal = tables[JOURNAL]
+        self.control = tables[CONTROL]
+
+    def _table(self, table: _Table) -> dynamodb.TableV2:
+        settings = self._settings if table.busy else replace(self._settings, warm=None)
+        partition, sort = table.keys
+        made = dynamodb.TableV2(
+            self,
+            table.name,
+            partition_key=dynamodb.Attribute(name=partition, type=_TEXT),
+            sort_key=dynamodb.Attribute(name=sort, type=_TEXT),
+            time_to_live_attribute=table.ttl,
+            global_secondary_indexes=[_index(index, settings) for index in table.indexes],
+            billing=_billing(settings),
+            warm_throughput=_warm(settings),
+            encryption=dynamodb.TableEncryptionV2.dynamo_owned_key(),
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True, recovery_period_in_days=settings.recovery_days
+            ),
+            # Charged only while something is throttled, which is when one needs to know the hot key.
+            contributor_insights_specification=dynamodb.ContributorInsightsSpecification(
+                enabled=True, mode=dynamodb.ContributorInsightsMode.THROTTLED_KEYS
+            ),
+            deletion_protection=settings.retained,
+            removal_policy=cdk.RemovalPolicy.RETAIN if settings.retained else cdk.RemovalPolicy.DESTROY,
+        )
+        # A logical id that follows the construct tree would replace the table, and lose it, when the tree is tidied.
+        cast("dynamodb.CfnGlobalTable", made.node.default_child).override_logical_id(table.name)
+        return made
+
+
+def _index(index: _Index, settings: TableSettings) -> dynamodb.GlobalSecondaryIndexPropsV2:
+    sort, sort_type = index.sort
+    optional: dict[str, Any] = {"non_key_attributes": list(index.attributes)} if index.attributes else {}
+    return dynamodb.GlobalSecondaryIndexPropsV2(
+        index_name=index.name,
+        partition_key=dynamodb.Attribute(name=index.partition, type=_TEXT),
+        sort_key=dynamodb.Attribute(name=sort, type=sort_type),
+        projection_type=index.projection,
+        max_read_request_units=settings.read_units_max,
+        max_write_request_units=settings.write_units_max,
+        warm_throughput=_warm(settings) if index.busy else None,
+        **optional,
+    )
+
+
+def _billing(settings: TableSettings) -> dynamodb.Billing:
+    return dynamodb.Billing.on_demand(
+        max_read_request_units=settings.read_units_max, max_write_request_units=settings.write_units_max
+    )
+
+
+def _warm(settings: TableSettings) -> dynamodb.WarmThroughput | None:
+    if settings.warm is None:
+        return None
+    return dynamodb.WarmThroughput(
+        read_units_per_second=settings.warm.read_units, write_units_per_second=settings.warm.write_units
+    )

@@ -1,0 +1,44 @@
+"""Who runs the executions: the worker function, fed by one mapping per lane.
+
+Must not know what a target is. A mapping per lane, each with its own concurrency, is what keeps a herd in one lane from
+delaying a higher one (SEM-LANE-1).
+"""
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra.constructs.service_function import Role, ServiceFunction
+from infra.parts import Parts
+from infra.settings import LANES, Settings
+
+# A batch is worked on at once, so a bigger one adds memory rather than throughput; 10 is the most without a window.
+BATCH_SIZE = 10
+BATCH_WINDOW_S = 0
+
+
+class WorkersStack(cdk.Stack):
+    """The pool `lambda`: executions of up to 14 minutes."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Settings, parts: Parts) -> None:
+        super().__init__(scope, construct_id, description="Tickwright: workers")
+        worker = ServiceFunction(
+            self,
+            "Worker",
+            # It sends to the queues that feed it: a retry, the next waiting run. Chains end with the store's attempts.
+            role=Role(name="worker", description="Claims and runs executions", sends_to_itself=True),
+            settings=settings,
+            parts=parts,
+        )
+        for lane in LANES:
+            lambda_.EventSourceMapping(
+                self,
+                f"{lane.capitalize()}Mapping",
+                target=worker.function,
+                event_source_arn=parts.lanes[lane].queue_arn,
+                batch_size=BATCH_SIZE,
+                max_batching_window=cdk.Duration.seconds(BATCH_WINDOW_S),
+                max_concurrency=settings.lane_concurrency[lane],
+                report_batch_item_failures=True,
+                metrics_config=lambda_.MetricsConfig(metrics=[lambda_.MetricType.EVENT_COUNT]),
+            )
