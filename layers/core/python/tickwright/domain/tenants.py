@@ -52,11 +52,12 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameRecord:
-    """A job's name within its tenant."""
+    """A job's name within its tenant; `released` once the job is over or has another name."""
 
     tenant_id: TenantId
     name: str
     job_id: JobId
+    released: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +78,15 @@ class PutIdempotency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutName:
-    """Take a name within a tenant."""
+    """Take a name within a tenant, or (a record that is `released`) give it up."""
 
     record: NameRecord
 
     def decide(self, old: NameRecord | None) -> NameRecord | None:
-        """Free, or already this job's."""
-        return self.record if old is None or old == self.record else None
+        """Free, released, or already this job's."""
+        free = old is None or old.released or old.job_id == self.record.job_id
+        return self.record if free else None
 
     def mine(self, old: NameRecord) -> bool:
-        """The same job's."""
+        """The same job's, in the same state."""
         return old == self.record

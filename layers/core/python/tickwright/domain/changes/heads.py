@@ -173,3 +173,23 @@ class Occupy:
     def mine(self, old: Head) -> bool:
         """The job is occupied by the run of this request, whose key names the request."""
         return old.active == self.active
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillOpen:
+    """Nothing is written: the job is open, at the version seen. Stands in a transaction beside a run's insert, so that no run
+    comes into being after a cancel has been acknowledged.
+    """
+
+    job_id: JobId
+    version: int
+
+    def decide(self, old: Head | None) -> Head | None:
+        """Active or paused, at the version seen."""
+        if old is None or old.status not in {JobStatus.ACTIVE, JobStatus.PAUSED} or old.version != self.version:
+            return None
+        return old
+
+    def mine(self, old: Head) -> bool:
+        """A check leaves no trace."""
+        return False

@@ -1,0 +1,221 @@
+"""What becomes of a tick that is due: fire it, skip it, pass over it, or look again at its time.
+
+Must not know a store or a clock: it takes the head, the instant and whether the job is occupied, and returns a plan that one
+write carries out. Promises: SEM-TICK-1, SEM-TICK-3, SEM-CATCHUP-1, SEM-OVERLAP-1, SEM-OVERLAP-2.
+"""
+
+from dataclasses import dataclass, replace
+
+from tickwright.domain import limits
+from tickwright.domain.changes.heads import Advance
+from tickwright.domain.executions import Cause, Execution, PassedOver, Reason, key_of_occupant, ttl_of
+from tickwright.domain.ids import ExecutionRef, missed_key, tick_key
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import EXPIRE, RUN, SKIP_OVERLAP, CatchUpMode, FiredAs, Head, JobStatus, Overlap, Verdict
+from tickwright.domain.limits import Durations
+from tickwright.domain.schedules import Schedule, count_ticks, from_compact, latest_tick, next_tick
+from tickwright.domain.transitions import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which tick is fired of those that are due, if any, and which are passed over."""
+
+    fire: Instant | None
+    passed: PassedOver | None
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookAgain:
+    """The job is occupied before its time: judged at its time, so that a run that ends in between costs no skip (R10)."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A plan: the write that decides, and what it passes over."""
+
+    advance: Advance
+    passed: PassedOver | None
+
+
+def decide(head: Head, *, now: Instant, occupied: bool, missed_after_ms: int) -> Decided | LookAgain:
+    """The decision on the tick that a head is due for.
+
+    `occupied`: a strong read has just shown that the run which `active` names is unfinished.
+    """
+    assert head.next_run_at is not None
+    schedule = from_compact(head.schedule)
+    if occupied and head.overlap is Overlap.SKIP and now < head.next_run_at:
+        return LookAgain(at=head.next_run_at)
+    choice = choose(head, schedule, now=now, missed_after_ms=missed_after_ms)
+    verdict = _verdict(head, choice, occupied=occupied)
+    following = _following(head, schedule, choice, now=now, runs=verdict is RUN)
+    pins = head.overlap is not Overlap.ALLOW
+    takes = None if choice.fire is None or not pins or verdict is not RUN else f"{tick_key(choice.fire)}@1"
+    advance = Advance(
+        job_id=head.job_id,
+        tick=head.next_run_at,
+        version=head.version,
+        definition_version=head.definition_version,
+        seen_fired_through=head.fired_through,
+        seen_active=head.active,
+        next_run_at=following,
+        fire=choice.fire,
+        verdict=verdict,
+        fired_at=now,
+        takes_active=takes,
+        pins_active=pins,
+        passed_through=None if choice.passed is None else choice.passed.last,
+        ends=following is None,
+    )
+    return Decided(advance=advance, passed=choice.passed)
+
+
+def choose(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int) -> Choice:
+    """Which tick is fired: the due one if it is in time, else what the catch-up policy says."""
+    due = head.next_run_at
+    assert due is not None
+    if now - due <= missed_after_ms:
+        return Choice(fire=due, passed=None)
+    horizon = Instant(now - head.catch_up.window_s * 1_000)
+    match head.catch_up.mode:
+        case CatchUpMode.ALL:
+            return _choose_all(schedule, due, now=now, horizon=horizon)
+        case CatchUpMode.LATEST:
+            latest = latest_tick(schedule, now, Instant(due - 1))
+            assert latest is not None, "the due tick itself is one"
+            fire = latest.at if latest.at >= horizon else None
+            return Choice(fire=fire, passed=_range(schedule, due, before=fire, now=now))
+        case CatchUpMode.NONE:
+            return Choice(fire=None, passed=_range(schedule, due, before=None, now=now))
+
+
+def _choose_all(schedule: Schedule, due: Instant, *, now: Instant, horizon: Instant) -> Choice:
+    if due >= horizon:
+        return Choice(fire=due, passed=None)
+    if schedule.is_one_off:
+        return Choice(fire=due, passed=None, expired=True)  # never silently dropped: it ends DEAD (semantics 3)
+    first = next_tick(schedule, Instant(horizon - 1))
+    fire = None if first is None or first.at > now else first.at
+    return Choice(fire=fire, passed=_range(schedule, due, before=fire, now=now))
+
+
+def _range(schedule: Schedule, due: Instant, *, before: Instant | None, now: Instant) -> PassedOver | None:
+    """The ticks from the due one up to the one that is fired, or up to now."""
+    until = now if before is None else Instant(before - 1)
+    last = latest_tick(schedule, until, Instant(due - 1)) if until >= due else None
+    if last is None:
+        return None
+    count, exact = count_ticks(schedule, Instant(due - 1), last.at, limits.PASSED_OVER_COUNT_MAX)
+    return PassedOver(first=due, last=last.at, count=count, exact=exact)
+
+
+def _verdict(head: Head, choice: Choice, *, occupied: bool) -> Verdict | None:
+    if choice.fire is None:
+        return None
+    if choice.expired:
+        return EXPIRE
+    return SKIP_OVERLAP if occupied and head.overlap is Overlap.SKIP else RUN
+
+
+def _following(head: Head, schedule: Schedule, choice: Choice, *, now: Instant, runs: bool) -> Instant | None:
+    if schedule.max_runs is not None and head.runs + int(runs) >= schedule.max_runs:
+        return None
+    tick = next_tick(schedule, now if choice.fire is None else choice.fire)
+    return None if tick is None else tick.at
+
+
+def execution_of(head: Head, *, now: Instant, durations: Durations, retention_s: int) -> Execution:
+    """I: the execution of the last tick that was decided, as the head says it was decided (R6, R9).
+
+    A decision older than the guard is never queued: its execution may have ended and been forgotten since (R8).
+    """
+    assert head.fired_through is not None
+    assert head.fired_as is not None
+    assert head.fired_at is not None
+    assert head.fired_version is not None
+    state, reason = _born_as(head.fired_as, late=now - head.fired_at > durations.insert_guard_ms)
+    at = head.fired_through
+    born = Execution(
+        job_id=head.job_id,
+        key=tick_key(at),
+        tenant_id=head.tenant_id,
+        lane=head.lane,
+        state=State.QUEUED,
+        scheduled_at=at,
+        created_at=now,
+        job_version=head.fired_version,
+        max_attempts=head.max_attempts,
+        run_deadline_at=run_deadline(max(at, head.fired_at), head.run_deadline_s),
+    )
+    return born if state is State.QUEUED else finished_at_birth(born, state, reason, now=now, retention_s=retention_s)
+
+
+def _born_as(verdict: Verdict, *, late: bool) -> tuple[State, Reason | None]:
+    match verdict.fired_as:
+        case FiredAs.RUN:
+            return (State.SKIPPED, Reason.MISSED) if late else (State.QUEUED, None)
+        case FiredAs.SKIP:
+            return State.SKIPPED, verdict.reason
+        case FiredAs.EXPIRE:
+            return State.DEAD, Reason.EXPIRED
+
+
+def run_deadline(start: Instant, run_deadline_s: int | None) -> Instant | None:
+    """When an execution must have ended, all attempts and waiting included."""
+    return None if run_deadline_s is None else Instant(start + run_deadline_s * 1_000)
+
+
+def finished_at_birth(
+    born: Execution, state: State, reason: Reason | None, *, now: Instant, retention_s: int
+) -> Execution:
+    """A row that never runs: skipped, expired, or a tombstone."""
+    owed = born.owed_at(state)
+    return replace(
+        born,
+        state=state,
+        reason=reason,
+        finished_at=now,
+        failed_at=now if state is State.DEAD else None,
+        owed=owed,
+        ttl=None if owed else ttl_of(now, retention_s),
+    )
+
+
+def range_row(head: Head, passed: PassedOver, *, now: Instant, retention_s: int) -> Execution:
+    """The one row that stands for a range of ticks passed over."""
+    return Execution(
+        job_id=head.job_id,
+        key=missed_key(passed.first),
+        tenant_id=head.tenant_id,
+        lane=head.lane,
+        state=State.SKIPPED,
+        reason=Reason.MISSED,
+        scheduled_at=passed.first,
+        created_at=now,
+        finished_at=now,
+        job_version=head.definition_version,
+        max_attempts=head.max_attempts,
+        cause=Cause.SCHEDULE,
+        passed=passed,
+        ttl=ttl_of(now, retention_s),
+    )
+
+
+def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | None) -> Instant | None:
+    """Where a new, edited or resumed job begins: after now and after all that was decided, so that next > fired always."""
+    tick = next_tick(schedule, Instant(max(now, fired_through or now)))
+    return None if tick is None else tick.at
+
+
+def settled_status(next_run_at: Instant | None) -> JobStatus:
+    """A job without a tick ahead has ended."""
+    return JobStatus.ENDED if next_run_at is None else JobStatus.ACTIVE
+
+
+def active_ref(head: Head) -> ExecutionRef | None:
+    """The execution that occupies a job, if any is named."""
+    return None if head.active is None else ExecutionRef(head.job_id, key_of_occupant(head.active))
