@@ -1,9 +1,11 @@
 """A client for a local engine: invented credentials, written-out timeouts, no proxy, no file of the user's settings."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import botocore.session
 from botocore.config import Config
+from mypy_boto3_dynamodb import DynamoDBClient
+from mypy_boto3_sqs import SQSClient
 
 REGION = "us-east-1"
 CONNECT_TIMEOUT_S = 5
@@ -11,7 +13,15 @@ READ_TIMEOUT_S = 30
 CONNECTIONS_MAX = 32
 
 
-def aws_client(service: str, endpoint: str | None, *, attempts: int = 1) -> Any:  # noqa: ANN401 - botocore makes its clients' classes at run time
+@overload
+def aws_client(service: Literal["dynamodb"], endpoint: str | None, *, attempts: int = 1) -> DynamoDBClient: ...
+@overload
+def aws_client(service: Literal["sqs"], endpoint: str | None, *, attempts: int = 1) -> SQSClient: ...
+@overload
+def aws_client(service: str, endpoint: str | None, *, attempts: int = 1) -> Any: ...  # noqa: ANN401 - other services are few
+
+
+def aws_client(service: str, endpoint: str | None, *, attempts: int = 1) -> object:
     """Make a client of `service` at `endpoint`; None is for moto, which answers inside this process.
 
     One attempt by default: a test that wants retries says so, and a failure is seen when it happens.

@@ -1,7 +1,7 @@
 """Engines as fixtures: one of each a test session, started by the first test that asks for it.
 
-A plugin of tests/conftest.py. Under xdist every test of one engine goes to the same worker (tests/conftest.py groups
-them by the fixture's or parameter's name), so that one engine serves the whole run.
+A plugin of tests/conftest.py. Under xdist the tests that name an engine among their parameters go to one worker
+(sharing.py), so that one engine serves the whole run.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Run one server for as long as somebody holds the other end of standard input: `keeper.py PROGRAM ARGUMENTS...`.
+"""Run one server for as long as somebody holds the other end of standard input: `keeper.py LOG PROGRAM ARGUMENTS...`.
 
 The tests start this instead of the server. When they end, in whatever way (also by SIGKILL, where no exit handler
-runs), the pipe closes, and the server's whole process group goes with it. Standard library only.
+runs), the pipe closes, and the server's whole process group and its log go with it. Standard library only.
 """
 
 import contextlib
@@ -10,23 +10,31 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 STOP_GRACE_S = 5
 
 
 def main() -> int:
-    server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
-    threading.Thread(target=_stop_with_the_parent, args=(server,), daemon=True).start()
-    return server.wait()
+    log = Path(sys.argv[1])
+    server = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, start_new_session=True)
+    parent_is_gone = threading.Event()
+    watcher = threading.Thread(target=_stop_with_the_parent, args=(server, parent_is_gone), daemon=True)
+    watcher.start()
+    status = server.wait()
+    if parent_is_gone.is_set():
+        watcher.join()
+        log.unlink(missing_ok=True)
+    return status
 
 
-def _stop_with_the_parent(server: subprocess.Popen[bytes]) -> None:
+def _stop_with_the_parent(server: subprocess.Popen[bytes], parent_is_gone: threading.Event) -> None:
     sys.stdin.buffer.read()
+    parent_is_gone.set()
     _signal_group(server.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(timeout=STOP_GRACE_S)
     _signal_group(server.pid, signal.SIGKILL)
-    os._exit(0)
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

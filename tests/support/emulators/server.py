@@ -39,7 +39,7 @@ class Emulator:
     _keeper: subprocess.Popen[bytes] = field(repr=False)
 
     def stop(self) -> None:
-        """End the server and everything it started; the log stays for a reader until the folder is cleaned."""
+        """End the server and everything it started, and remove its log."""
         assert self._keeper.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._keeper.stdin.close()
@@ -74,7 +74,7 @@ def start(
 def _launch(name: str, program: Program, port: int) -> Emulator:
     with tempfile.NamedTemporaryFile(prefix=f"tickwright-{name}-", suffix=".log", delete=False) as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-S", str(KEEPER), *program.command],
+            [sys.executable, "-S", str(KEEPER), log.name, *program.command],
             env=dict(program.environment),
             stdin=subprocess.PIPE,
             stdout=log,

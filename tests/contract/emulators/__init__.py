@@ -1,0 +1,1 @@
+"""Do the engines, that the other contract suites stand on, behave as those suites assume?"""
