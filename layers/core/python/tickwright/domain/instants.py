@@ -28,9 +28,7 @@ _DATE: Final = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _CLOCK: Final = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
 _OFFSET: Final = r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
 _RFC3339: Final = re.compile(f"{_DATE}[Tt]{_CLOCK}{_OFFSET}")
-_KEY: Final = re.compile(
-    r"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{3})Z"
-)
+_KEY: Final = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{3})Z")
 _HOURS_IN_DAY: Final = 24
 _MINUTES_IN_HOUR: Final = 60
 _EXAMPLE: Final = "write it as 2026-11-29T22:57:33.000Z"

@@ -14,10 +14,10 @@ from tickwright.domain.schedules.hashing import NOBODY, HashIdentity
 from tickwright.domain.schedules.refusals import CronRefused, shown
 from tickwright.domain.schedules.resolve import resolve, split
 
-MINUTES_A_DAY = 1_440
 # Months of which no day is left by the sets: the reason why 31 April is refused and 29 February is not.
-_SIZES = {month: (31,) for month in (1, 3, 5, 7, 8, 10, 12)} | {month: (30,) for month in (4, 6, 9, 11)} | {2: (28, 29)}
+_SIZES = dict.fromkeys((1, 3, 5, 7, 8, 10, 12), (31,)) | dict.fromkeys((4, 6, 9, 11), (30,)) | {2: (28, 29)}
 _WEEKDAYS = 7
+_FIELDS_WITH_SECONDS = 6
 _SIZE_MIN = 28
 
 
@@ -43,7 +43,7 @@ class Expression:
     @property
     def has_seconds(self) -> bool:
         """Whether it was written with six fields."""
-        return self.text.count(" ") == len(("minute", "hour", "day", "month", "weekday"))
+        return len(self.text.split(" ")) == _FIELDS_WITH_SECONDS
 
 
 def parse_expression(text: str, identity: HashIdentity = NOBODY, day_match: DayMatch = DayMatch.OR) -> Expression:

@@ -10,8 +10,10 @@ from functools import lru_cache
 
 from tickwright.domain.schedules.refusals import CronRefused, shown
 
-_MONTHS = {name: at for at, name in enumerate("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(), 1)}
-_WEEKDAYS = {name: at for at, name in enumerate("SUN MON TUE WED THU FRI SAT".split())}
+MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+WEEKDAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_MONTHS = {name: at for at, name in enumerate(MONTH_NAMES, 1)}
+_WEEKDAYS = {name: at for at, name in enumerate(WEEKDAY_NAMES)}
 SUNDAY_TOO = 7
 
 
@@ -119,7 +121,7 @@ def _plain_bits(kind: FieldKind, item: str, match: re.Match[str]) -> int:
         if step and not last:
             high = max(low, kind.step_high)
     if low > high:
-        remedy = f"write {first}-{kind.step_high},{kind.low}-{last}" if kind.step_high != high else "swap its ends"
+        remedy = f"swap its ends, or write {first}-{kind.step_high},{kind.low}-{last} to go round"
         raise refused(kind, item, "reversed_range", f"runs backwards; {remedy}")
     if step and int(step) == 0:
         raise refused(kind, item, "bad_step", "has a step of 0, which never advances; use 1 or more")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 # A refusal quotes at most this much of what it refuses: inputs of a megabyte must not come back in an error.
 _SHOWN_CHARS_MAX = 40
+_SHOWN_BITS_MAX = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class FieldError:
     message: str
 
 
-class ScheduleRefused(ValueError):
+class ScheduleRefused(ValueError):  # noqa: N818 -- a refusal is an answer to a user, not a fault of the program
     """The schedule was not accepted; `errors` holds everything that must change."""
 
     def __init__(self, errors: tuple[FieldError, ...]) -> None:
@@ -27,7 +28,7 @@ class ScheduleRefused(ValueError):
         self.errors = errors
 
 
-class CronRefused(ValueError):
+class CronRefused(ValueError):  # noqa: N818 -- as above
     """One cron expression was not accepted; it has no pointer, since it may stand anywhere."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -40,8 +41,10 @@ def shown(value: object) -> str:
     """The value as a message quotes it, cut to a bounded length."""
     if isinstance(value, str):
         return repr(value if len(value) <= _SHOWN_CHARS_MAX else f"{value[:_SHOWN_CHARS_MAX]}...")
-    if isinstance(value, bool | float | None):
-        return {True: "true", False: "false", None: "null"}.get(value, repr(value))
-    if isinstance(value, int):
-        return str(value) if value.bit_length() <= 4 * _SHOWN_CHARS_MAX else "a very large number"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS_MAX:
+        return "a very large number"
+    if value is None or isinstance(value, int | float):
+        return "null" if value is None else str(value)
     return "a list" if isinstance(value, list | tuple) else "an object"

@@ -6,7 +6,16 @@ and evaluated. Must not know what the fields then mean. Promise: SEM-SCHED-12, S
 
 import re
 
-from tickwright.domain.schedules.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, FieldKind, refused
+from tickwright.domain.schedules.fields import (
+    DAY_OF_MONTH,
+    DAY_OF_WEEK,
+    HOUR,
+    MINUTE,
+    MONTH,
+    SECOND,
+    FieldKind,
+    refused,
+)
 from tickwright.domain.schedules.hashing import HashIdentity, slot
 from tickwright.domain.schedules.refusals import CronRefused, shown
 
@@ -63,7 +72,7 @@ def resolve(fields: tuple[str, ...], identity: HashIdentity) -> tuple[str, ...]:
 
 
 def uses_hash(fields: tuple[str, ...]) -> bool:
-    """Whether any field is hashed; weekday and month names hold an H only in THU and MAR's neighbours, never alone."""
+    """Whether any field is hashed, so that the times depend on who asks."""
     return any(_HASHED.fullmatch(item) for field in fields for item in field.upper().split(","))
 
 

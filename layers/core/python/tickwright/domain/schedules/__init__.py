@@ -1,0 +1,37 @@
+"""When a job fires: reading a schedule, storing it, and computing its ticks.
+
+The rest of the product imports from here alone. Must not know the time, the store or whose loop asks. Zones exist only
+inside this package; everything that leaves it is an Instant. Promise: docs/semantics.md, SEM-SCHED-1 onwards.
+"""
+
+from tickwright.domain.schedules.compact import compact, from_compact
+from tickwright.domain.schedules.expression import DayMatch, Expression
+from tickwright.domain.schedules.hashing import HashIdentity
+from tickwright.domain.schedules.refusals import FieldError, ScheduleRefused
+from tickwright.domain.schedules.spec import parse, refuse_if_never
+from tickwright.domain.schedules.ticks import count_ticks, latest_tick, next_tick
+from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule, Tick
+from tickwright.domain.schedules.zones import Gap, Overlap, tzdata_version
+
+__all__ = [
+    "Cron",
+    "DayMatch",
+    "Every",
+    "Expression",
+    "FieldError",
+    "Gap",
+    "HashIdentity",
+    "OneOff",
+    "Overlap",
+    "Schedule",
+    "ScheduleRefused",
+    "Tick",
+    "compact",
+    "count_ticks",
+    "from_compact",
+    "latest_tick",
+    "next_tick",
+    "parse",
+    "refuse_if_never",
+    "tzdata_version",
+]

@@ -1,0 +1,133 @@
+"""The walk over one expression's sets on naive local time, forwards and backwards.
+
+Local time is a plain number: seconds since 1970-01-01T00:00 on the wall clock of the zone. Must not know zones, so here
+every day has 24 hours. Each search is bounded by the Gregorian cycle of 400 years. Promise: SEM-SCHED-6.
+"""
+
+from datetime import date
+
+from tickwright.domain.schedules.expression import Expression
+
+DAY_S = 86_400
+_MINUTE_S = 60
+_WEEK = 7
+_SIZE_MIN = 28
+_THURSDAY = 4  # of 1970-01-01
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+# Local years outside have no safe offset arithmetic in datetime.
+YEAR_MIN, YEAR_MAX = 2, 9_998
+DAY_MIN = date(YEAR_MIN, 1, 1).toordinal() - _EPOCH_ORDINAL
+DAY_MAX = date(YEAR_MAX, 12, 31).toordinal() - _EPOCH_ORDINAL
+# Gregorian dates and their weekdays repeat after 400 years: what has not matched by then never will.
+_MONTHS_MAX = 400 * 12 + 1
+_SIZES = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_FEBRUARY = 2
+_DECEMBER = 12
+
+
+def first_match(expression: Expression, local_s: int) -> int | None:
+    """The first matching local second at or after `local_s`."""
+    day, second = divmod(local_s, DAY_S)
+    found = next_day(expression, day)
+    if found == day:
+        later = _first_second(expression, second)
+        if later is not None:
+            return day * DAY_S + later
+        found = next_day(expression, day + 1)
+    return None if found is None else found * DAY_S + earliest_second(expression)
+
+
+def last_match(expression: Expression, local_s: int) -> int | None:
+    """The last matching local second at or before `local_s`."""
+    day, second = divmod(local_s, DAY_S)
+    found = previous_day(expression, day)
+    if found == day:
+        earlier = _last_second(expression, second)
+        if earlier is not None:
+            return day * DAY_S + earlier
+        found = previous_day(expression, day - 1)
+    return None if found is None else found * DAY_S + latest_second(expression)
+
+
+def next_day(expression: Expression, day: int) -> int | None:
+    """The first matching day at or after a day, both counted from 1970-01-01."""
+    if not DAY_MIN <= day <= DAY_MAX:
+        return None
+    moment = date.fromordinal(day + _EPOCH_ORDINAL)
+    year, month, from_day = moment.year, moment.month, moment.day
+    first = day - from_day + 1
+    for _ in range(_MONTHS_MAX):
+        size = _size(year, month)
+        if expression.month_bits >> month & 1:
+            bits = expression.days[(size - _SIZE_MIN) * _WEEK + (first + _THURSDAY) % _WEEK] >> from_day
+            if bits:
+                found = first - 1 + from_day + _lowest(bits)
+                return found if found <= DAY_MAX else None
+        first, from_day = first + size, 1
+        year, month = (year, month + 1) if month < _DECEMBER else (year + 1, 1)
+    return None
+
+
+def previous_day(expression: Expression, day: int) -> int | None:
+    """The last matching day at or before a day."""
+    if not DAY_MIN <= day <= DAY_MAX:
+        return None
+    moment = date.fromordinal(day + _EPOCH_ORDINAL)
+    year, month, to_day = moment.year, moment.month, moment.day
+    first = day - to_day + 1
+    for _ in range(_MONTHS_MAX):
+        size = _size(year, month)
+        if expression.month_bits >> month & 1:
+            bits = expression.days[(size - _SIZE_MIN) * _WEEK + (first + _THURSDAY) % _WEEK]
+            bits &= (2 << min(to_day, size)) - 1
+            if bits:
+                found = first + bits.bit_length() - 2
+                return found if found >= DAY_MIN else None
+        year, month = (year, month - 1) if month > 1 else (year - 1, _DECEMBER)
+        first, to_day = first - _size(year, month), 31
+    return None
+
+
+def earliest_second(expression: Expression) -> int:
+    """The first matching second of a matching day."""
+    return _lowest(expression.minute_bits) * _MINUTE_S + _lowest(expression.second_bits)
+
+
+def latest_second(expression: Expression) -> int:
+    """The last matching second of a matching day."""
+    return (expression.minute_bits.bit_length() - 1) * _MINUTE_S + expression.second_bits.bit_length() - 1
+
+
+def _first_second(expression: Expression, second: int) -> int | None:
+    minute, within = divmod(second, _MINUTE_S)
+    rest = expression.minute_bits >> minute
+    if rest & 1:
+        seconds = expression.second_bits >> within
+        if seconds:
+            return second + _lowest(seconds)
+    rest >>= 1
+    if not rest:
+        return None
+    return (minute + 1 + _lowest(rest)) * _MINUTE_S + _lowest(expression.second_bits)
+
+
+def _last_second(expression: Expression, second: int) -> int | None:
+    minute, within = divmod(second, _MINUTE_S)
+    if expression.minute_bits >> minute & 1:
+        seconds = expression.second_bits & (2 << within) - 1
+        if seconds:
+            return minute * _MINUTE_S + seconds.bit_length() - 1
+    rest = expression.minute_bits & (1 << minute) - 1
+    if not rest:
+        return None
+    return (rest.bit_length() - 1) * _MINUTE_S + expression.second_bits.bit_length() - 1
+
+
+def _size(year: int, month: int) -> int:
+    if month == _FEBRUARY and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0):
+        return 29
+    return _SIZES[month]
+
+
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
