@@ -1,0 +1,112 @@
+"""What a schedule may do that its author did not expect; notes, never refusals.
+
+Must not know who asks or how notes are shown. Every note says what happens and what to write instead. Promise:
+SEM-SCHED-14.
+"""
+
+import re
+from dataclasses import dataclass
+
+from tickwright.domain.schedules.days import shape
+from tickwright.domain.schedules.explain import MONTHS
+from tickwright.domain.schedules.expression import Expression
+from tickwright.domain.schedules.phrases import joined
+from tickwright.domain.schedules.resolve import KINDS
+from tickwright.domain.schedules.values import Cron, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class LintNote:
+    """One thing worth a second look."""
+
+    code: str
+    message: str
+
+
+_STAR_STEP = re.compile(r"\*/([0-9]+)")
+_WHOLE_RANGES = {"0-59", "0-23"}
+_FEBRUARY = 2
+_WEEK = 7
+_CLOCK_FIELDS = 3
+
+
+def lint(schedule: Schedule, *, hashed: bool = False) -> tuple[LintNote, ...]:
+    """The notes on a schedule; `hashed` when its times were chosen by H, so that they are no herd."""
+    if not isinstance(schedule.kind, Cron):
+        return ()
+    notes = []
+    for expression in schedule.kind.expressions:
+        notes += [*_steps(expression), *_whole_ranges(expression), *_months(expression), *_day_rule(expression)]
+        notes += [] if hashed else _herd(expression)
+    return tuple(dict.fromkeys(notes))
+
+
+def _steps(expression: Expression) -> list[LintNote]:
+    notes = []
+    texts = expression.text.split(" ")
+    for kind, text in zip(KINDS[-len(texts) :], texts, strict=True):
+        match = _STAR_STEP.fullmatch(text)
+        if match is None:
+            continue
+        step, width = int(match[1]), kind.step_high - kind.low + 1
+        if step >= width:
+            rest = f"is longer than the field, so only {kind.low} matches"
+            notes.append(LintNote("step_beyond_field", f"{kind.name} {text} {rest}"))
+        elif kind.is_day or width % step:
+            rest = f"is uneven: it starts again at {kind.low} whenever the field does, after a shorter wait"
+            notes.append(LintNote("uneven_step", f"{kind.name} {text} {rest}; use every for a fixed distance"))
+    return notes
+
+
+def _whole_ranges(expression: Expression) -> list[LintNote]:
+    texts = expression.text.split(" ")[-5:-3]
+    if expression.periodic or not _WHOLE_RANGES.intersection(texts):
+        return []
+    rest = "covers its field but is not *: the schedule keeps to the wall clock and fires once in a repeated hour"
+    return [LintNote("range_is_not_star", f"{joined(sorted(_WHOLE_RANGES.intersection(texts)))} {rest}")]
+
+
+def _months(expression: Expression) -> list[LintNote]:
+    asked = [month for month in range(1, 13) if expression.month_bits >> month & 1]
+    never = [month for month in asked if not any(_fires(expression, size) for size in _sizes(month))]
+    notes = []
+    if never:
+        told = joined([MONTHS[month - 1] for month in never])
+        notes.append(LintNote("never_in_months", f"{expression.text} never fires in {told}; write L for the last day"))
+    if _FEBRUARY in asked and _FEBRUARY not in never and not _fires(expression, 28):
+        notes.append(LintNote("leap_years_only", f"{expression.text} fires in February of leap years only"))
+    return notes
+
+
+def _sizes(month: int) -> tuple[int, ...]:
+    if month == _FEBRUARY:
+        return (28, 29)
+    return (30,) if month in {4, 6, 9, 11} else (31,)
+
+
+def _fires(expression: Expression, size: int) -> bool:
+    return any(expression.days[shape(size, first)] for first in range(_WEEK))
+
+
+def _day_rule(expression: Expression) -> list[LintNote]:
+    day, _, weekday = expression.text.split(" ")[-3:]
+    if expression.either_day:
+        rest = "fires when either matches, as crontab(5) has it"
+        return [LintNote("either_day", f"day of month {day} and day of week {weekday}: {rest}; set dayMatch for both")]
+    partial = [text for text in (day, weekday) if text.startswith("*") and text != "*"]
+    if partial and day not in {"*", "?"} and weekday not in {"*", "?"}:
+        rest = "begins with *, so both day fields must match"
+        return [LintNote("both_days", f"{joined(partial)} {rest}; write the values out to make either enough")]
+    return []
+
+
+def _herd(expression: Expression) -> list[LintNote]:
+    """Full hours and midnights: the seconds in which everybody's jobs fire."""
+    texts = expression.text.split(" ")
+    clock = texts[-5:-3]
+    if clock not in (["0", "0"], ["0", "*"]) or (expression.has_seconds and texts[0] != "0"):
+        return []
+    offered = " ".join(["H", "H" if clock[1] == "0" else "*", *texts[-3:]])
+    return [
+        LintNote("herd", f"{expression.text} fires when many others do; {offered} gives this job a slot of its own")
+    ]
