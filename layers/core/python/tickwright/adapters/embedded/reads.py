@@ -1,0 +1,134 @@
+"""How items are found: every statement that reads, literally, each with the index that serves it.
+
+Must not decide anything. `rows` come in the order of their index; one more than asked for tells whether a list goes on.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from tickwright.adapters.embedded.entities import EXECUTIONS, HEADS, PAGES, Entity, Key
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
+from tickwright.domain.instants import Instant, from_key, to_key
+from tickwright.domain.jobs import Head
+from tickwright.domain.journal import Page
+from tickwright.domain.lanes import Lane
+from tickwright.ports.store import Listing
+
+ItemT = TypeVar("ItemT")
+KeyT = TypeVar("KeyT")
+Rows = list[tuple[Any, ...]]
+
+_DUE = """
+    SELECT doc FROM heads WHERE bucket = ? AND lane = ? AND next_run_at <= ? ORDER BY next_run_at, job_id LIMIT ?
+"""
+_WAITING = """
+    SELECT job_id, key FROM executions WHERE wait_key = ? AND wait_at <= ? ORDER BY wait_at, job_id, key LIMIT ?
+"""
+_PAGES = "SELECT doc FROM journal WHERE bucket = ? AND check_at <= ? ORDER BY check_at, writer LIMIT ?"
+_EXECUTIONS_OF = """
+    SELECT doc FROM executions WHERE job_id = :job_id AND key >= :since AND key < :before ORDER BY key DESC LIMIT :limit
+"""
+# x'FF' is in no UTF-8 text and sorts behind every byte that is: the end of a prefix.
+_JOBS = """
+    SELECT listed_as, job_id FROM heads
+    WHERE tenant_id = :tenant_id AND listed_as >= :prefix AND listed_as < :prefix || CAST(x'FF' AS TEXT)
+        AND (listed_as, job_id) > (:listed_as, :job_id)
+    ORDER BY listed_as, job_id LIMIT :limit
+"""
+_ATTENTION = """
+    SELECT failed_at, job_id, key FROM executions
+    WHERE tenant_id = :tenant_id AND failed_at IS NOT NULL AND (failed_at, job_id, key) < (:failed_at, :job_id, :key)
+    ORDER BY failed_at DESC, job_id DESC, key DESC LIMIT :limit
+"""
+_AFTER_ALL_KEYS = "~"  # keys begin with digits
+_AFTER_ALL_INSTANTS = 1 << 62
+_SEPARATOR = "\x00"  # in no name and no id
+
+
+def item(connection: sqlite3.Connection, entity: Entity[ItemT], key: Key) -> ItemT | None:
+    """One item by its key."""
+    row = connection.execute(entity.load, key).fetchone()
+    return None if row is None else entity.codec.load(row[0])
+
+
+def items(
+    connection: sqlite3.Connection, entity: Entity[ItemT], keys: Iterable[tuple[KeyT, Key]]
+) -> Iterator[tuple[KeyT, ItemT]]:
+    """Those of these items that exist, each beside its name."""
+    for name, key in keys:
+        found = item(connection, entity, key)
+        if found is not None:
+            yield name, found
+
+
+def due(connection: sqlite3.Connection, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+    """By the index heads_due."""
+    rows = connection.execute(_DUE, (bucket, lane.value, until, limit))
+    return [HEADS.codec.load(doc) for (doc,) in rows]
+
+
+def waiting(connection: sqlite3.Connection, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:
+    """By the index executions_waiting."""
+    rows = connection.execute(_WAITING, (wait_key, until, limit))
+    return [ExecutionRef(JobId(job_id), ExecutionKey(key)) for job_id, key in rows]
+
+
+def pages(connection: sqlite3.Connection, bucket: int, *, until: Instant, limit: int) -> Sequence[Page]:
+    """By the primary key."""
+    rows = connection.execute(_PAGES, (bucket, until, limit))
+    return [PAGES.codec.load(doc) for (doc,) in rows]
+
+
+def executions_of(
+    connection: sqlite3.Connection, job_id: JobId, *, limit: int, since: Instant | None, after_key: str | None
+) -> Listing[Execution]:
+    """By the primary key, backwards. A key begins with its time in fixed width, so keys sort as their instants do."""
+    given = {
+        "job_id": job_id,
+        "since": "" if since is None else to_key(since),
+        "before": _AFTER_ALL_KEYS if after_key is None else after_key,
+        "limit": limit + 1,
+    }
+    rows = connection.execute(_EXECUTIONS_OF, given).fetchall()
+    return _listing(rows, limit, lambda row: EXECUTIONS.codec.load(row[0]), lambda found: found.key)
+
+
+def jobs(
+    connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, prefix: str, after_key: str | None
+) -> Listing[JobId]:
+    """By the index heads_listed."""
+    listed_as, _, job_id = (after_key or "").partition(_SEPARATOR)
+    given = {"tenant_id": tenant_id, "prefix": prefix, "listed_as": listed_as, "job_id": job_id, "limit": limit + 1}
+    rows = connection.execute(_JOBS, given).fetchall()
+    listing = _listing(rows, limit, lambda row: row, _SEPARATOR.join)
+    return Listing(items=[JobId(job_id) for _, job_id in listing.items], next_key=listing.next_key)
+
+
+def attention(
+    connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, after_key: str | None
+) -> Listing[ExecutionRef]:
+    """By the index executions_attention, backwards."""
+    failed_at, job_id, key = _attention_place(after_key)
+    given = {"tenant_id": tenant_id, "failed_at": failed_at, "job_id": job_id, "key": key, "limit": limit + 1}
+    rows = connection.execute(_ATTENTION, given).fetchall()
+    listing = _listing(rows, limit, lambda row: row, lambda row: _SEPARATOR.join((to_key(row[0]), *row[1:])))
+    refs = [ExecutionRef(JobId(job_id), ExecutionKey(key)) for _, job_id, key in listing.items]
+    return Listing(items=refs, next_key=listing.next_key)
+
+
+def _attention_place(after_key: str | None) -> tuple[int, str, str]:
+    if after_key is None:
+        return _AFTER_ALL_INSTANTS, "", ""
+    failed_at, _, rest = after_key.partition(_SEPARATOR)
+    job_id, _, key = rest.partition(_SEPARATOR)
+    return from_key(failed_at), job_id, key
+
+
+def _listing(
+    rows: Rows, limit: int, made: Callable[[tuple[Any, ...]], ItemT], key_of: Callable[[ItemT], str]
+) -> Listing[ItemT]:
+    """The rows asked for; one more than that means that the list goes on behind the last of them."""
+    items = [made(row) for row in rows[:limit]]
+    return Listing(items=items, next_key=key_of(items[-1]) if len(rows) > limit else None)
