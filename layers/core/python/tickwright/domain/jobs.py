@@ -148,6 +148,7 @@ class Head:
     runs: int = 0
     active: str | None = None
     waiting: int = 0
+    paused_at: Instant | None = None
     write_token: str | None = None
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from tickwright.domain.ids import ExecutionRef, missed_key, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import EXPIRE, RUN, SKIP_OVERLAP, CatchUpMode, FiredAs, Head, JobStatus, Overlap, Verdict
 from tickwright.domain.limits import Durations
-from tickwright.domain.schedules import Schedule, count_ticks, from_compact, latest_tick, next_tick
+from tickwright.domain.schedules import OneOff, Schedule, count_ticks, from_compact, latest_tick, next_tick
 from tickwright.domain.transitions import State
 
 
@@ -96,7 +96,7 @@ def choose(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int
 def _choose_all(schedule: Schedule, due: Instant, *, now: Instant, horizon: Instant) -> Choice:
     if due >= horizon:
         return Choice(fire=due, passed=None)
-    if schedule.is_one_off:
+    if isinstance(schedule.kind, OneOff):
         return Choice(fire=due, passed=None, expired=True)  # never silently dropped: it ends DEAD (semantics 3)
     first = next_tick(schedule, Instant(horizon - 1))
     fire = None if first is None or first.at > now else first.at
@@ -209,6 +209,13 @@ def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | Non
     """Where a new, edited or resumed job begins: after now and after all that was decided, so that next > fired always."""
     tick = next_tick(schedule, Instant(max(now, fired_through or now)))
     return None if tick is None else tick.at
+
+
+def edited_next(head: Head, schedule: str, now: Instant) -> Instant | None:
+    """Where an edited job goes on: a due tick is kept, else the first of the new schedule after now and all that was decided."""
+    if head.next_run_at is not None and head.next_run_at <= now:
+        return head.next_run_at
+    return first_tick(from_compact(schedule), now=now, fired_through=head.fired_through)
 
 
 def settled_status(next_run_at: Instant | None) -> JobStatus:

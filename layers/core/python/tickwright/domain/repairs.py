@@ -1,0 +1,91 @@
+"""What to do about a journal entry: the one table of repairs, used at take-over and by the watch.
+
+Must not know a store: it takes one strong reading of the execution and, where that does not settle it, one of the head. What it
+answers is safe for any number of readers at any speed, since each repair is a conditional write. Promises: SEM-JOURNAL-1,
+SEM-JOURNAL-2.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tickwright.domain.executions import Execution
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head, JobStatus
+from tickwright.domain.journal import Entry
+from tickwright.domain.transitions import State
+
+
+class Repair(Enum):
+    """What to do now."""
+
+    NOTHING = "nothing"
+    INSERT = "insert"  # the tick was decided and its execution is missing: I, then S
+    ABANDON = "abandon"  # a request whose execution never came: a tombstone at its key (R11)
+    SEND = "send"  # nobody may ever have been told: S
+    REAP = "reap"
+    EXPIRE = "expire"
+    SETTLE = "settle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A repair, and whether the entry stays on the list; `check_by` is when it must be looked at again at the latest."""
+
+    repair: Repair
+    keep: bool
+    check_by: Instant | None = None
+
+
+DROP = Finding(repair=Repair.NOTHING, keep=False)
+KEEP = Finding(repair=Repair.NOTHING, keep=True)
+
+
+def judge_absent(entry: Entry, head: Head | None) -> Finding:
+    """An entry whose execution does not exist: decided, never to be decided, or still open (R1)."""
+    if entry.is_manual:
+        return Finding(repair=Repair.ABANDON, keep=False)
+    if head is None:
+        return DROP
+    if head.fired_through == entry.tick:
+        return Finding(repair=Repair.INSERT, keep=True)
+    if head.fired_through is not None and head.fired_through > entry.tick:
+        return DROP
+    open_still = (
+        head.status is JobStatus.ACTIVE
+        and head.version == entry.version
+        and head.next_run_at is not None
+        and head.next_run_at <= entry.tick
+    )
+    return KEEP if open_still else DROP
+
+
+def judge_present(execution: Execution, now: Instant, clock_error_ms: int) -> Finding:
+    """An entry whose execution exists, by its state."""
+    if execution.is_terminal:
+        return Finding(repair=Repair.SETTLE, keep=True) if execution.owed else DROP
+    if execution.wait_key is not None:
+        return DROP  # it stands on the waiting index, whose reader puts a page before it takes it off
+    match execution.state:
+        case State.QUEUED | State.RETRY:
+            return _judge_unclaimed(execution, now)
+        case State.RUNNING | State.CANCELLING:
+            return _judge_claimed(execution, now, clock_error_ms)
+        case _:
+            return KEEP
+
+
+def _judge_unclaimed(execution: Execution, now: Instant) -> Finding:
+    if execution.run_deadline_at is not None and execution.run_deadline_at <= now:
+        return Finding(repair=Repair.EXPIRE, keep=True)
+    if execution.retry_at is not None and execution.retry_at > now:
+        return Finding(repair=Repair.NOTHING, keep=True, check_by=execution.retry_at)
+    return Finding(repair=Repair.SEND, keep=True)
+
+
+def _judge_claimed(execution: Execution, now: Instant, clock_error_ms: int) -> Finding:
+    if execution.lease_is_over(now, clock_error_ms):
+        return Finding(repair=Repair.REAP, keep=True)
+    assert execution.lease_until is not None
+    return Finding(
+        repair=Repair.NOTHING, keep=True, check_by=Instant(execution.lease_until + 2 * clock_error_ms + 1)
+    )

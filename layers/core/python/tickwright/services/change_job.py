@@ -1,0 +1,205 @@
+"""Pause, resume, cancel and edit a job. Every write of the head raises its version, so that older plans are refused (R2).
+
+Promises: SEM-CANCEL-1, SEM-PAUSE-1, SEM-EDIT-1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tickwright.domain.changes.executions import Insert
+from tickwright.domain.changes.heads import PutDefinition, Rewrite
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import PassedOver, Reason
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus
+from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
+from tickwright.domain.pauses import paused_over, resumed_at
+from tickwright.domain.tenants import NameRecord, PutName
+from tickwright.domain.ticks import edited_next, range_row, settled_status
+from tickwright.domain.lanes import bucket_of
+from tickwright.ports.store import AnyChange, Applied, Refused
+from tickwright.services.jobs import JobView, head_of, view_of
+from tickwright.services.kit import Kit
+from tickwright.services.retract import retract
+from tickwright.services.submit import fire_if_near, name_taken
+
+_TRIES = 5
+_FROM_THE_BEGINNING = Instant(-1)
+_OPEN = frozenset({JobStatus.ACTIVE, JobStatus.PAUSED})
+
+
+async def cancel_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
+    """End a job: after the answer no attempt of it starts. Repeating the request goes on where it was cut off."""
+    head = await _load(kit, tenant_id, job_id, if_match, closed_ok=True)
+    if isinstance(head, Refusal):
+        return head
+    if head.status is not JobStatus.CANCELLED:
+        new = replace(_next_version(kit, head), status=JobStatus.CANCELLED, bucket=None, next_run_at=None)
+        written = await _write(kit, head, new, [], pins_fired=False)
+        if isinstance(written, Refusal):
+            return written
+        head = written
+    await _release_name(kit, head)
+    refusal = await retract(kit, head, after=_FROM_THE_BEGINNING, reason=Reason.JOB_CANCELLED)
+    return refusal or await _changed(kit, head, "cancel")
+
+
+async def pause_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
+    """Stop firing: after the answer no tick later than the pause starts. What runs goes on."""
+    paused_at = kit.clock.now()
+    head = await _load(kit, tenant_id, job_id, if_match)
+    if isinstance(head, Refusal):
+        return head
+    if head.status is not JobStatus.PAUSED:
+        new = replace(
+            _next_version(kit, head), status=JobStatus.PAUSED, bucket=None, next_run_at=None, paused_at=paused_at
+        )
+        written = await _write(kit, head, new, [], pins_fired=False)
+        if isinstance(written, Refusal):
+            return written
+        head = written
+    refusal = await retract(kit, head, after=head.paused_at or paused_at, reason=Reason.PAUSED)
+    return refusal or await _changed(kit, head, "pause")
+
+
+async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
+    """Fire again, from the first tick after now; the paused ones leave one row, or are caught up if the job says so."""
+    head = await _load(kit, tenant_id, job_id, if_match)
+    if isinstance(head, Refusal) or head.status is JobStatus.ACTIVE:
+        return head if isinstance(head, Refusal) else await view_of(kit, head)
+    now = kit.clock.now()
+    new = replace(_due_at(kit, _next_version(kit, head), resumed_at(head, now)), paused_at=None)
+    # Nothing is decided while a job is paused, so the last decision that was read is the last.
+    written = await _write(kit, head, new, _paused_row(kit, head, now), pins_fired=True)
+    if isinstance(written, Refusal):
+        return written
+    await fire_if_near(kit, written)
+    return await _changed(kit, written, "resume")
+
+
+def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]:
+    passed: PassedOver | None = paused_over(head, now)
+    if passed is None:
+        return []
+    row = range_row(head, passed, now=now, retention_s=kit.retention_s)
+    return [Insert(execution=replace(row, reason=Reason.PAUSED))]
+
+
+async def edit_job(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int) -> JobView | Refusal:
+    """Give a job a new definition. Ticks that are due or decided stay as they are; the new schedule begins after them."""
+    written = await _try_edit(kit, tenant_id, job_id, spec, if_match)
+    for _ in range(_TRIES):  # a tick that was decided between the read and the write costs another try, not a conflict
+        if isinstance(written, Head) or written.code is not Code.VERSION_CONFLICT:
+            break
+        written = await _try_edit(kit, tenant_id, job_id, spec, if_match)
+    if isinstance(written, Refusal):
+        return written
+    await fire_if_near(kit, written)
+    return await _changed(kit, written, "edit")
+
+
+async def _try_edit(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int) -> Head | Refusal:
+    head = await _load(kit, tenant_id, job_id, if_match)
+    if isinstance(head, Refusal):
+        return head
+    old = await view_of(kit, head)
+    version = head.definition_version + 1
+    definition = Definition(
+        job_id=head.job_id, version=version, tenant_id=tenant_id, created_at=kit.clock.now(), spec=spec
+    )
+    beside = [PutDefinition(definition=definition), *_renames(head, old.definition.spec.name, spec.name)]
+    return await _write(kit, head, _edited(kit, head, definition), beside, pins_fired=True)
+
+
+def _edited(kit: Kit, head: Head, definition: Definition) -> Head:
+    spec = definition.spec
+    new = replace(
+        _next_version(kit, head),
+        definition_version=definition.version,
+        lane=spec.lane,
+        schedule=spec.schedule,
+        overlap=spec.overlap,
+        catch_up=spec.catch_up,
+        max_attempts=spec.retry.max_attempts,
+        run_deadline_s=spec.run_deadline_s,
+        listed_as=spec.name or head.job_id,
+    )
+    if head.status is JobStatus.PAUSED:
+        return new
+    return _due_at(kit, new, edited_next(head, spec.schedule, kit.clock.now()))
+
+
+def _renames(head: Head, old: str | None, new: str | None) -> Sequence[AnyChange]:
+    if old == new:
+        return []
+    taken = [] if new is None else [PutName(record=NameRecord(tenant_id=head.tenant_id, name=new, job_id=head.job_id))]
+    left = [] if old is None else [_release(head, old)]
+    return [*taken, *left]
+
+
+def _release(head: Head, name: str) -> PutName:
+    return PutName(record=NameRecord(tenant_id=head.tenant_id, name=name, job_id=head.job_id, released=True))
+
+
+async def _release_name(kit: Kit, head: Head) -> None:
+    """The name of a cancelled job may be used again. Dying before it: a repeat of the cancel comes here again."""
+    if head.has_name:
+        await kit.store.write(_release(head, head.listed_as))
+
+
+async def _load(
+    kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None, *, closed_ok: bool = False
+) -> Head | Refusal:
+    head = await head_of(kit, tenant_id, job_id)
+    if isinstance(head, Refusal):
+        return head
+    if if_match is not None and head.version != if_match:
+        return _conflict(head)
+    if head.status not in _OPEN and not closed_ok:
+        return Refusal(code=Code.JOB_OVER, detail=f"The job is {head.status.value}; submit a new one.")
+    return head
+
+
+def _conflict(head: Head) -> Refusal:
+    detail = f"The job is at version {head.version}; read it again and repeat the change on what you find."
+    return Refusal(code=Code.VERSION_CONFLICT, detail=detail)
+
+
+def _next_version(kit: Kit, head: Head) -> Head:
+    return replace(head, version=head.version + 1, write_token=kit.entropy.token())
+
+
+def _due_at(kit: Kit, head: Head, next_run_at: Instant | None) -> Head:
+    bucket = None if next_run_at is None else bucket_of(head.job_id, kit.buckets)
+    return replace(head, status=settled_status(next_run_at), next_run_at=next_run_at, bucket=bucket)
+
+
+async def _write(
+    kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange], *, pins_fired: bool
+) -> Head | Refusal:
+    """Write the head, and what belongs to it in the same transaction."""
+    rewrite = Rewrite(
+        new=new, seen_version=head.version, seen_fired_through=head.fired_through, pins_fired=pins_fired
+    )
+    outcomes: Sequence[Any] = (
+        await kit.store.write_together([rewrite, *beside]) if beside else [await kit.store.write(rewrite)]
+    )
+    for outcome in outcomes:
+        match outcome:
+            case Refused(old=NameRecord() as taken) if not taken.released and taken.job_id != head.job_id:
+                return name_taken(taken)
+            case Refused(old=None) if outcome is outcomes[0] and not beside:
+                return NO_SUCH_JOB
+            case _:
+                continue
+    first = outcomes[0]
+    if isinstance(first, Applied) and isinstance(first.new, Head):
+        return first.new
+    return _conflict(first.old if isinstance(first.old, Head) else head)
+
+
+async def _changed(kit: Kit, head: Head, change: str) -> JobView:
+    kit.emit(EventName.JOB_CHANGED, jobId=head.job_id, tenantId=head.tenant_id, change=change)
+    return await view_of(kit, head)

@@ -1,0 +1,91 @@
+"""Claim: give an execution to one worker, or say why not and what to do with the hint. Promises: SEM-LEASE-1, SEM-LEASE-2."""
+
+from dataclasses import dataclass
+
+from tickwright.domain.changes.executions import Claim
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionRef, WorkerId
+from tickwright.domain.instants import Instant
+from tickwright.domain.transitions import State
+from tickwright.ports.store import Applied
+from tickwright.services.end import expire, reap
+from tickwright.services.kit import Kit
+from tickwright.services.settle import settle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """It is ours for one attempt. `sent_ms` is the monotonic time before the claim was sent: the lease counts from there."""
+
+    execution: Execution
+    sent_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Over:
+    """There is nothing to do for this hint any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotNow:
+    """It may be claimed after so long: show the hint again then."""
+
+    after_ms: int
+
+
+async def claim(kit: Kit, ref: ExecutionRef, *, worker: WorkerId, timeout_ms: int) -> Claimed | Over | NotNow:
+    """Try to claim; a refused claim says why, and repairs what it finds broken."""
+    sent_ms = kit.clock.monotonic_ms()
+    change = Claim(
+        ref=ref,
+        worker=worker,
+        token=kit.entropy.token(),
+        now=kit.clock.now(),
+        lease_ms=kit.durations.lease_ms,
+        timeout_ms=timeout_ms,
+        clock_error_ms=kit.durations.clock_error_ms,
+    )
+    outcome = await kit.store.write(change)
+    if isinstance(outcome, Applied):
+        execution = outcome.new
+        lag = max(0, change.now - execution.scheduled_at)
+        kit.emit(
+            EventName.EXECUTION_CLAIMED,
+            measured={"startLagMs": lag, "attempt": execution.attempt},
+            executionId=ref.id,
+            jobId=ref.job_id,
+            worker=worker,
+        )
+        return Claimed(execution=execution, sent_ms=sent_ms)
+    return await _refused(kit, outcome.old, change.now)
+
+
+async def _refused(kit: Kit, old: Execution | None, now: Instant) -> Over | NotNow:
+    """Finished: settle if owed. Held: when that lease ends. Lease over and no attempt left, or asked to stop: reap at once (R17)."""
+    if old is None:
+        return Over()  # a hint is sent after the insert: the row has been forgotten since
+    kit.emit(EventName.CLAIM_REFUSED, executionId=old.ref.id, jobId=old.job_id, reason=old.state.value)
+    if old.is_terminal:
+        await settle(kit, old)
+        return Over()
+    if old.run_deadline_at is not None and old.run_deadline_at <= now and old.lease_until is None:
+        await expire(kit, old)
+        return Over()
+    match old.state:
+        case State.RUNNING | State.CANCELLING:
+            return await _held(kit, old, now)
+        case State.RETRY:
+            assert old.retry_at is not None
+            return Over() if old.wait_key is not None else NotNow(after_ms=max(0, old.retry_at - now))
+        case _:
+            return Over()  # WAITING: whoever lets it go sends a hint
+
+
+async def _held(kit: Kit, old: Execution, now: Instant) -> Over | NotNow:
+    assert old.lease_until is not None
+    clock_error_ms = kit.durations.clock_error_ms
+    if old.lease_is_over(now, clock_error_ms):
+        await reap(kit, old)  # a retry gets a hint of its own
+        return Over()
+    return NotNow(after_ms=old.lease_until + 2 * clock_error_ms + 1 - now)

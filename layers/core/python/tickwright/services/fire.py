@@ -1,0 +1,186 @@
+"""A tick, from due to queue: journal, advance, insert, send (protocol 4).
+
+The order is the promise. J before A: a decided tick is always on a list. A before I: cancel, pause and edit can never race a ghost
+into being. S last: a message without an execution means nothing. Dying after any of them is repaired by whoever reads the page:
+resolve.py. Any number of processes may fire the same heads at once. Promises: SEM-TICK-1, SEM-TICK-2, SEM-JOURNAL-1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tickwright.domain import limits
+from tickwright.domain.changes.executions import Insert
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionRef, tick_key
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head, Overlap
+from tickwright.domain.journal import Entry, Page
+from tickwright.domain.ticks import Decided, LookAgain, active_ref, decide, execution_of, range_row
+from tickwright.ports.store import Applied, Outcome, Refused, Unknown
+from tickwright.services.hints import is_unclaimed, send_hints
+from tickwright.services.kit import Kit
+from tickwright.services.memory import Memory
+from tickwright.services.settle import settle
+
+AnyOutcome = Outcome[Any] | Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    head: Head
+    decided: Decided
+
+    @property
+    def entry(self) -> Entry:
+        """What the journal says of it: the tick that is fired or, where all are passed over, the one that was due."""
+        advance = self.decided.advance
+        return Entry(
+            job_id=advance.job_id,
+            key=tick_key(advance.fire or advance.tick),
+            version=advance.version,
+            passed=self.decided.passed,
+        )
+
+
+async def fire(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> int:
+    """Decide and dispatch what these heads are due for; how many ticks this process decided.
+
+    The heads may be stale readings of the index. Raises StoreUnavailable when the store is down: all of it can be done again.
+    """
+    fresh = [head for head in heads if not memory.is_stale(head)]
+    decided = 0
+    for start in range(0, len(fresh), limits.PAGE_ENTRIES_MAX):
+        decided += await _fire_page(kit, bucket, fresh[start : start + limits.PAGE_ENTRIES_MAX], memory)
+    return decided
+
+
+async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> int:
+    seen = await _look_back(kit, heads, memory)
+    plans = [plan for head in heads if (plan := _plan(kit, head, seen)) is not None]
+    if not plans:
+        return 0
+    await kit.store.put_page(_page(kit, bucket, plans))  # J. Dying here: the entries are open, the index still shows them.
+    outcomes = await kit.store.write_each([plan.decided.advance for plan in plans])  # A. Dying here: resolve does I and S.
+    moved = [(plan, head) for plan, outcome in zip(plans, outcomes, strict=True) if (head := _decided(plan, outcome))]
+    for plan, head in moved:
+        memory.note_decided(head.job_id, plan.decided.advance.fire or plan.decided.advance.tick)
+    await _note_passed_over(kit, moved)
+    await insert_and_send(kit, [head for plan, head in moved if plan.decided.advance.fire is not None], memory)
+    return _announce(kit, plans, outcomes)
+
+
+async def _look_back(kit: Kit, heads: Sequence[Head], memory: Memory) -> dict[ExecutionRef, Execution]:
+    """Read what the decisions depend on: the run that occupies each job, and the execution of each head's last tick.
+
+    One that is missing is inserted first, so that at most one decided tick of a job lacks its execution, and that is the last (R3):
+    a cancel needs to put a tombstone at that one key only.
+    """
+    now = kit.clock.now()
+    unsure = [head for head in heads if not _last_is_known(kit, head, memory, now)]
+    active = [ref for head in heads if head.overlap is not Overlap.ALLOW and (ref := active_ref(head)) is not None]
+    refs = {ref for head in unsure if (ref := head.last_ref) is not None} | set(active)
+    if not refs:
+        return {}
+    seen = await kit.store.executions(sorted(refs))
+    missing = [head for head in unsure if head.last_ref not in seen]
+    inserted = await insert_and_send(kit, missing, memory)
+    return seen | {execution.ref: execution for execution in inserted}
+
+
+def _last_is_known(kit: Kit, head: Head, memory: Memory, now: Instant) -> bool:
+    guarded = head.fired_at is not None and now - head.fired_at > kit.durations.insert_guard_ms
+    return memory.knows_inserted(head) or guarded
+
+
+def _plan(kit: Kit, head: Head, seen: dict[ExecutionRef, Execution]) -> _Plan | None:
+    ref = active_ref(head)
+    active = None if ref is None else seen.get(ref)
+    occupied = active is not None and not active.is_terminal and active.occupant() == head.active
+    try:
+        decided = decide(head, now=kit.clock.now(), occupied=occupied, missed_after_ms=kit.durations.missed_after_ms)
+    except Exception as fault:  # noqa: BLE001 - one broken job must not stop the others (B094)
+        kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault=type(fault).__name__)
+        return None
+    return None if isinstance(decided, LookAgain) else _Plan(head=head, decided=decided)
+
+
+def _page(kit: Kit, bucket: int, plans: Sequence[_Plan]) -> Page:
+    return Page(
+        bucket=bucket,
+        check_at=Instant(kit.clock.now() + kit.durations.first_check_ms),
+        writer=kit.entropy.token(),
+        entries=tuple(plan.entry for plan in plans),
+    )
+
+
+def _decided(plan: _Plan, outcome: AnyOutcome) -> Head | None:
+    """The head on which this tick stands decided, by us or by somebody whom we help with I and S; else None (R1)."""
+    match outcome:
+        case Applied(new=Head() as new):
+            return new
+        case Refused(old=Head() as old) if plan.decided.advance.fire in {old.fired_through} - {None}:
+            return old
+        case _:
+            return None
+
+
+async def _note_passed_over(kit: Kit, moved: Sequence[tuple[_Plan, Head]]) -> None:
+    """One row for each range that was passed over. Dying before it: the range stands in the journal entry."""
+    ranges = [(head, passed) for plan, head in moved if (passed := plan.decided.passed) is not None]
+    if not ranges:
+        return
+    now = kit.clock.now()
+    rows = [range_row(head, passed, now=now, retention_s=kit.retention_s) for head, passed in ranges]
+    await kit.store.write_each([Insert(execution=row) for row in rows])
+    for head, passed in ranges:
+        kit.emit(EventName.TICKS_PASSED_OVER, measured={"count": passed.count}, jobId=head.job_id)
+
+
+async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Sequence[Execution]:
+    """I and S for heads whose last tick is decided; the executions that now exist. Doing it twice is harmless."""
+    if not heads:
+        return []
+    now = kit.clock.now()
+    born = [execution_of(head, now=now, durations=kit.durations, retention_s=kit.retention_s) for head in heads]
+    outcomes = await kit.store.write_each([Insert(execution=execution) for execution in born])
+    exist: list[Execution] = []
+    for head, execution, outcome in zip(heads, born, outcomes, strict=True):
+        match outcome:
+            case Applied():
+                exist.append(execution)
+                _announce_birth(kit, execution)
+            case Refused(old=Execution() as old):
+                exist.append(old)  # somebody else inserted it: the same execution
+            case _:
+                continue  # not known: the journal keeps it
+        memory.note_inserted(head.job_id, execution.scheduled_at)
+    await send_hints(kit, [execution for execution in exist if is_unclaimed(execution)])
+    for execution in exist:
+        if execution.owed:
+            await settle(kit, execution)
+    return exist
+
+
+def _announce_birth(kit: Kit, execution: Execution) -> None:
+    skipped = execution.is_terminal
+    name = EventName.EXECUTION_SKIPPED if skipped else EventName.EXECUTION_QUEUED
+    reason = execution.reason.value if execution.reason is not None else ""
+    kit.emit(name, executionId=execution.ref.id, jobId=execution.job_id, reason=reason)
+
+
+def _announce(kit: Kit, plans: Sequence[_Plan], outcomes: Sequence[AnyOutcome]) -> int:
+    """Count what this process decided; the loser of a race counts as refused, not as decided (B114)."""
+    now = kit.clock.now()
+    decided = 0
+    for plan, outcome in zip(plans, outcomes, strict=True):
+        advance = plan.decided.advance
+        if not isinstance(outcome, Applied):
+            kit.emit(EventName.TICK_REFUSED, jobId=advance.job_id)
+            continue
+        decided += 1
+        lag = max(0, now - (advance.fire or advance.tick))
+        verdict = "PASSED_OVER" if advance.verdict is None else advance.verdict.text()
+        kit.emit(EventName.TICK_DECIDED, measured={"dispatchLagMs": lag}, jobId=advance.job_id, firedAs=verdict)
+    return decided

@@ -1,0 +1,120 @@
+"""Reading: a tenant's jobs, a job's executions, and what an execution waits for. Another tenant's id does not exist here."""
+
+from dataclasses import dataclass
+
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import JobId, TenantId, is_job_id, parse_execution_id
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Definition, Head, JobStatus
+from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, Refusal
+from tickwright.domain.transitions import State
+from tickwright.ports.store import Listing
+from tickwright.services.kit import Kit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """A job: its moving head and its newest definition."""
+
+    head: Head
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What an execution waits for, since when, and when it should start."""
+
+    waits_for: str
+    since: Instant
+    starts_at: Instant | None
+
+
+async def head_of(kit: Kit, tenant_id: TenantId, job_id: str) -> Head | Refusal:
+    """The tenant's own head of this id."""
+    head = await kit.store.head(JobId(job_id)) if is_job_id(job_id) else None
+    return NO_SUCH_JOB if head is None or head.tenant_id != tenant_id else head
+
+
+async def get_job(kit: Kit, tenant_id: TenantId, job_id: str) -> JobView | Refusal:
+    """One job."""
+    head = await head_of(kit, tenant_id, job_id)
+    return head if isinstance(head, Refusal) else await view_of(kit, head)
+
+
+async def view_of(kit: Kit, head: Head) -> JobView:
+    """A head with its definition, which was written in the same transaction."""
+    definition = await kit.store.definition(head.job_id, head.definition_version)
+    assert definition is not None
+    return JobView(head=head, definition=definition)
+
+
+async def list_jobs(  # noqa: PLR0913 - a list takes its filters
+    kit: Kit,
+    tenant_id: TenantId,
+    *,
+    limit: int,
+    prefix: str = "",
+    after_key: str | None = None,
+    status: JobStatus | None = None,
+    tag: str | None = None,
+) -> Listing[JobView]:
+    """A page of a tenant's jobs in the order of their names; filters may leave a page short, with a next one (B164)."""
+    page = await kit.store.jobs_eventually(tenant_id, limit=limit, prefix=prefix, after_key=after_key)
+    heads = await kit.store.heads(page.items)
+    mine = [head for job_id in page.items if (head := heads.get(job_id)) is not None and head.tenant_id == tenant_id]
+    views = [await view_of(kit, head) for head in mine if status is None or head.status is status]
+    return Listing(items=[v for v in views if tag is None or tag in v.definition.spec.tags], next_key=page.next_key)
+
+
+async def list_executions(
+    kit: Kit, tenant_id: TenantId, job_id: str, *, limit: int, after_key: str | None = None
+) -> Listing[Execution] | Refusal:
+    """A page of a job's ledger, newest first."""
+    head = await head_of(kit, tenant_id, job_id)
+    if isinstance(head, Refusal):
+        return head
+    return await kit.store.executions_of(head.job_id, limit=limit, after_key=after_key)
+
+
+async def get_execution(kit: Kit, tenant_id: TenantId, execution_id: str) -> Execution | Refusal:
+    """One execution; its id says where it is, and the tenant is checked on it."""
+    ref = parse_execution_id(execution_id)
+    execution = None if ref is None else await kit.store.execution(ref)
+    return NO_SUCH_EXECUTION if execution is None or execution.tenant_id != tenant_id else execution
+
+
+async def list_attention(
+    kit: Kit, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+) -> Listing[Execution]:
+    """A page of the executions that a person must see, newest first."""
+    page = await kit.store.attention_eventually(tenant_id, limit=limit, after_key=after_key)
+    found = await kit.store.executions(page.items)
+    mine = [found[ref] for ref in page.items if ref in found and found[ref].tenant_id == tenant_id]
+    return Listing(items=mine, next_key=page.next_key)
+
+
+async def explain_execution(kit: Kit, tenant_id: TenantId, execution_id: str) -> Explanation | Refusal:
+    """Why an execution is where it is."""
+    execution = await get_execution(kit, tenant_id, execution_id)
+    return execution if isinstance(execution, Refusal) else explain(execution, kit.clock.now())
+
+
+def explain(execution: Execution, now: Instant) -> Explanation:
+    """In words, from the execution alone."""
+    reason = "" if execution.reason is None else f" ({execution.reason.value})"
+    match execution.state:
+        case State.QUEUED if execution.scheduled_at > now:
+            return Explanation(waits_for="its time", since=execution.created_at, starts_at=execution.scheduled_at)
+        case State.QUEUED | State.WAITING:
+            due = execution.scheduled_at
+            return Explanation(waits_for="a worker", since=due, starts_at=max(now, due))
+        case State.RETRY:
+            words = f"its next attempt, {execution.attempt + 1} of {execution.max_attempts}{reason}"
+            return Explanation(waits_for=words, since=execution.created_at, starts_at=execution.retry_at)
+        case State.RUNNING | State.CANCELLING:
+            words = f"attempt {execution.attempt} on {execution.lease_owner}{reason}"
+            return Explanation(waits_for=words, since=execution.started_at or now, starts_at=execution.started_at)
+        case _:
+            words = f"nothing: it is {execution.state.value}{reason}"
+            since = execution.finished_at or execution.created_at
+            return Explanation(waits_for=words, since=since, starts_at=execution.started_at)

@@ -1,0 +1,181 @@
+"""What the holder of an attempt reports: that it lives, and how it ended. The epoch refuses every zombie.
+
+Used by the worker loop and, with the tenant checked, by the API for workers that pull and for callbacks. Promises: SEM-FENCE-1,
+SEM-LEASE-3, SEM-RETRY-1.
+"""
+
+from dataclasses import dataclass
+
+from tickwright.domain import limits
+from tickwright.domain.attempts import Failure, Fatal, NotRun, RetryLater, Success, UserResult, an_error
+from tickwright.domain.changes.executions import Fail, Heartbeat, Succeed
+from tickwright.domain.changes.moves import PutOff, Stop
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import Epoch, TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.transitions import State
+from tickwright.ports.store import Applied, Outcome
+from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_key_for
+from tickwright.services.jobs import get_execution
+from tickwright.services.kit import Kit
+
+
+OUT_OF_TIME = Refusal(code=Code.DEADLINE, detail="The attempt's time limit has ended; stop at once.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extended:
+    """The lease runs until then."""
+
+    until: Instant
+
+
+async def heartbeat(kit: Kit, execution: Execution, epoch: Epoch) -> Extended | Refusal:
+    """Move the lease out, never past the attempt's or the run's deadline; or why not: lost, cancelled, deadline."""
+    now = kit.clock.now()
+    until = Instant(min(now + kit.durations.lease_ms, deadline_of(execution)))
+    if until <= now:
+        return OUT_OF_TIME
+    outcome = await kit.store.write(Heartbeat(ref=execution.ref, epoch=epoch, now=now, lease_until=until))
+    if isinstance(outcome, Applied):
+        return Extended(until=until)
+    refusal = why_refused(outcome.old, epoch)
+    kit.emit(EventName.HEARTBEAT_REFUSED, executionId=execution.ref.id, reason=refusal.code.value)
+    return refusal
+
+
+def deadline_of(execution: Execution) -> Instant:
+    """When the current attempt must have ended: its own time limit or the whole run's, whichever comes first."""
+    assert execution.deadline_at is not None
+    return min(execution.deadline_at, execution.run_deadline_at or execution.deadline_at)
+
+
+def why_refused(old: Execution | None, epoch: Epoch) -> Refusal:
+    """Why a holder's write was refused."""
+    if old is None or old.lease_epoch != epoch:
+        now_at = "is gone" if old is None else f"is at leaseEpoch {old.lease_epoch}"
+        return Refusal(code=Code.LEASE_LOST, detail=f"The execution {now_at}; leaseEpoch {epoch} has lost it. Stop at once.")
+    if old.state in {State.CANCELLING, State.CANCELLED}:
+        return Refusal(code=Code.CANCELLED, detail="The execution was cancelled; stop at once.")
+    if old.state is State.RUNNING:
+        return OUT_OF_TIME
+    return Refusal(code=Code.LEASE_LOST, detail=f"The execution is {old.state.value} already; nothing was changed.")
+
+
+async def report(kit: Kit, execution: Execution, result: UserResult) -> Execution | Refusal:
+    """Write how the holder's attempt ended and do what follows; a zombie's result is refused and changes nothing."""
+    outcome, name = await _write_result(kit, execution, result)
+    if isinstance(outcome, Applied):
+        followed = await follow_up(kit, outcome, _name_of(outcome.new, name))
+        assert isinstance(followed, Applied)
+        return followed.new
+    refusal = why_refused(outcome.old, execution.lease_epoch)
+    if refusal.code is Code.CANCELLED and outcome.old is not None and outcome.old.state is State.CANCELLING:
+        return await stopped(kit, outcome.old)
+    kit.emit(EventName.RESULT_REFUSED, executionId=execution.ref.id, reason=refusal.code.value)
+    return refusal
+
+
+async def _write_result(kit: Kit, execution: Execution, result: UserResult) -> tuple[Outcome[Execution], EventName]:
+    now = kit.clock.now()
+    match result:
+        case Success():
+            return await _succeed(kit, execution, result, now), EventName.EXECUTION_SUCCEEDED
+        case Failure() | Fatal():
+            return await _fail(kit, execution, result, now), EventName.EXECUTION_RETRYING
+        case RetryLater(after_s=after_s):
+            if execution.retry_afters >= limits.RETRY_AFTER_MAX:
+                error = an_error("RetryLaterTooOften", f"It asked to be retried later over {limits.RETRY_AFTER_MAX} times.")
+                return await _fail(kit, execution, Failure(error=error), now), EventName.EXECUTION_RETRYING
+            return await _put_off(kit, execution, after_s, now, asked=True), EventName.EXECUTION_RETRYING
+        case NotRun(after_s=after_s):
+            return await _put_off(kit, execution, after_s, now, asked=False), EventName.EXECUTION_GIVEN_BACK
+
+
+def _name_of(moved: Execution, usual: EventName) -> EventName:
+    return EventName.EXECUTION_DEAD if moved.state is State.DEAD else usual
+
+
+async def _succeed(kit: Kit, execution: Execution, success: Success, now: Instant) -> Outcome[Execution]:
+    owed, ttl = owed_and_ttl(kit, execution, State.SUCCEEDED, now)
+    return await kit.store.write(
+        Succeed(ref=execution.ref, epoch=execution.lease_epoch, now=now, result=success.result, owed=owed, ttl=ttl)
+    )
+
+
+async def _fail(kit: Kit, execution: Execution, failed: Failure | Fatal, now: Instant) -> Outcome[Execution]:
+    failing = await failing_for(kit, execution, failed, now)
+    return await kit.store.write(Fail(ref=execution.ref, epoch=execution.lease_epoch, failing=failing))
+
+
+async def _put_off(kit: Kit, execution: Execution, after_s: float, now: Instant, *, asked: bool) -> Outcome[Execution]:
+    wait_ms = round(max(0.0, min(after_s, limits.RETRY_AFTER_S_MAX)) * 1_000)
+    retry_at = Instant(now + wait_ms)
+    return await kit.store.write(
+        PutOff(
+            ref=execution.ref,
+            epoch=execution.lease_epoch,
+            retry_at=retry_at,
+            wait_key=wait_key_for(kit, execution, retry_at, now),
+            asked=asked,
+        )
+    )
+
+
+async def stopped(kit: Kit, execution: Execution) -> Execution | Refusal:
+    """The holder of a run that was asked to stop says that it has stopped."""
+    now = kit.clock.now()
+    owed, ttl = owed_and_ttl(kit, execution, State.CANCELLED, now)
+    outcome = await kit.store.write(
+        Stop(ref=execution.ref, epoch=execution.lease_epoch, now=now, owed=owed, ttl=ttl)
+    )
+    if not isinstance(outcome, Applied):
+        return why_refused(outcome.old, execution.lease_epoch)
+    followed = await follow_up(kit, outcome, EventName.EXECUTION_CANCELLED)
+    assert isinstance(followed, Applied)
+    return followed.new
+
+
+async def report_heartbeat(
+    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, worker: str
+) -> Extended | Refusal:
+    """A heartbeat from a tenant's own worker."""
+    execution = await get_execution(kit, tenant_id, execution_id)
+    if isinstance(execution, Refusal):
+        return execution
+    if execution.deadline_at is None or execution.lease_epoch != epoch:
+        refusal = why_refused(execution, Epoch(epoch))
+        kit.emit(EventName.HEARTBEAT_REFUSED, executionId=execution_id, reason=refusal.code.value, worker=worker)
+        return refusal
+    return await heartbeat(kit, execution, Epoch(epoch))
+
+
+async def report_success(
+    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, result: str | None
+) -> Execution | Refusal:
+    """A result from a tenant's own worker; the same report again answers the execution again (B136)."""
+    return await _report_by_id(kit, tenant_id, execution_id, epoch, Success(result=result))
+
+
+async def report_failure(
+    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, failed: Failure | Fatal | RetryLater
+) -> Execution | Refusal:
+    """A failure from a tenant's own worker."""
+    return await _report_by_id(kit, tenant_id, execution_id, epoch, failed)
+
+
+async def _report_by_id(
+    kit: Kit, tenant_id: TenantId, execution_id: str, epoch: int, result: UserResult
+) -> Execution | Refusal:
+    execution = await get_execution(kit, tenant_id, execution_id)
+    if isinstance(execution, Refusal):
+        return execution
+    if execution.lease_epoch != epoch:
+        return why_refused(execution, Epoch(epoch))
+    if execution.state is State.SUCCEEDED and isinstance(result, Success):
+        return execution
+    if execution.state is not State.RUNNING and execution.state is not State.CANCELLING:
+        return why_refused(execution, Epoch(epoch))
+    return await report(kit, execution, result)

@@ -1,0 +1,149 @@
+"""Whoever finds a journal entry does the next step: at take-over of a bucket, and in the watch.
+
+A page is deleted only after its kept entries stand on a newer one. Two readers of one page make two newer pages; that is harmless.
+Promises: SEM-JOURNAL-1, SEM-JOURNAL-2, SEM-JOURNAL-3.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tickwright.domain.changes.executions import Insert
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Cause, Execution, Reason
+from tickwright.domain.ids import ExecutionRef, JobId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head
+from tickwright.domain.journal import Entry, Page, next_check
+from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent, judge_present
+from tickwright.domain.ticks import finished_at_birth, range_row
+from tickwright.domain.transitions import State
+from tickwright.ports.faults import Unavailable
+from tickwright.services.end import expire, reap
+from tickwright.services.fire import insert_and_send
+from tickwright.services.hints import send_hints
+from tickwright.services.kit import Kit
+from tickwright.services.memory import Memory
+from tickwright.services.settle import settle
+
+
+class _Reading(NamedTuple):
+    """What one look at the store showed of a page's entries, all strongly read."""
+
+    executions: dict[ExecutionRef, Execution]
+    heads: dict[JobId, Head]
+
+
+async def resolve(kit: Kit, page: Page) -> int:
+    """Look after a page whose time has come; how many entries are kept. The page is replaced by one of the kept."""
+    findings = await look_after(kit, page)
+    kept = [(entry, finding) for entry, finding in zip(page.entries, findings, strict=True) if finding.keep]
+    if kept:
+        await kit.store.put_page(_newer(kit, page, kept))
+    await kit.store.delete_page(page)  # Dying before this: both pages stand, and each is resolved.
+    return len(kept)
+
+
+async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
+    """Do the next step for each entry of a page and say which stay. At take-over that is all: the page itself is left alone."""
+    reading = await _read(kit, page.entries)
+    findings = [_judge(kit, entry, reading) for entry in page.entries]
+    together = {Repair.INSERT: _insert_all, Repair.SEND: _send_all}
+    for repair, carry_out in together.items():
+        await carry_out(kit, [e for e, f in zip(page.entries, findings, strict=True) if f.repair is repair], reading)
+    return [await _carry_out(kit, entry, finding, reading) for entry, finding in zip(page.entries, findings, strict=True)]
+
+
+async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
+    executions = await kit.store.executions(sorted({entry.ref for entry in entries}))
+    # The head settles only what the execution does not: whether a missing one was decided, and whether a range was passed over.
+    unclear = {entry.job_id for entry in entries if entry.ref not in executions or entry.passed is not None}
+    return _Reading(executions, await kit.store.heads(sorted(unclear)) if unclear else {})
+
+
+def _judge(kit: Kit, entry: Entry, reading: _Reading) -> Finding:
+    execution = reading.executions.get(entry.ref)
+    if execution is None:
+        return judge_absent(entry, reading.heads.get(entry.job_id))
+    return judge_present(execution, kit.clock.now(), kit.durations.clock_error_ms)
+
+
+async def _insert_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> None:
+    await insert_and_send(kit, [reading.heads[entry.job_id] for entry in entries], Memory())
+
+
+async def _send_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> None:
+    sent = await send_hints(kit, [reading.executions[entry.ref] for entry in entries])
+    if sent:
+        kit.emit(EventName.HINT_SENT_AGAIN, measured={"hints": sent})
+
+
+async def _carry_out(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -> Finding:
+    """The repairs that go one by one. A store that fails keeps the entry: it is looked at again."""
+    try:
+        await _repair(kit, entry, finding, reading)
+        if not finding.keep and entry.passed is not None:
+            await _put_range(kit, entry, reading.heads.get(entry.job_id))
+    except Unavailable:
+        return KEEP
+    if finding is not KEEP and finding is not DROP:
+        kit.emit(EventName.ENTRY_RESOLVED, executionId=entry.ref.id, verdict=finding.repair.value)
+    return finding
+
+
+async def _repair(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -> None:
+    match finding.repair:
+        case Repair.ABANDON:
+            await _abandon(kit, entry)
+        case Repair.REAP:
+            await reap(kit, reading.executions[entry.ref])
+        case Repair.EXPIRE:
+            await expire(kit, reading.executions[entry.ref])
+        case Repair.SETTLE:
+            await settle(kit, reading.executions[entry.ref])
+        case Repair.NOTHING | Repair.INSERT | Repair.SEND:
+            pass
+
+
+async def _put_range(kit: Kit, entry: Entry, head: Head | None) -> None:
+    """The row of a range goes in before its entry goes: if the decision that passed it over was taken."""
+    passed = entry.passed
+    if passed is None or head is None or head.passed_through is None or head.passed_through < passed.last:
+        return
+    row = range_row(head, passed, now=kit.clock.now(), retention_s=kit.retention_s)
+    await kit.store.write(Insert(execution=row))
+
+
+async def _abandon(kit: Kit, entry: Entry) -> None:
+    """A tombstone where a request's execution never came: whoever still wants to put it is refused (R11)."""
+    head = await kit.store.head(entry.job_id)
+    if head is None:
+        return
+    now = kit.clock.now()
+    born = Execution(
+        job_id=entry.job_id,
+        key=entry.key,
+        tenant_id=head.tenant_id,
+        lane=head.lane,
+        state=State.QUEUED,
+        scheduled_at=entry.tick,
+        created_at=now,
+        job_version=head.definition_version,
+        max_attempts=head.max_attempts,
+        cause=Cause.MANUAL,
+    )
+    tombstone = finished_at_birth(born, State.CANCELLED, Reason.ABANDONED, now=now, retention_s=kit.retention_s)
+    await kit.store.write(Insert(execution=tombstone))
+
+
+def _newer(kit: Kit, page: Page, kept: Sequence[tuple[Entry, Finding]]) -> Page:
+    now = kit.clock.now()
+    looks = page.looks + 1
+    usual = next_check(now, looks, kit.durations.first_check_ms, kit.durations.recheck_ms_max)
+    soonest = min((finding.check_by for _, finding in kept if finding.check_by is not None), default=usual)
+    return Page(
+        bucket=page.bucket,
+        check_at=Instant(max(now + 1, min(usual, soonest))),
+        writer=kit.entropy.token(),
+        entries=tuple(entry for entry, _ in kept),
+        looks=looks,
+    )

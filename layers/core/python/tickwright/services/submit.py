@@ -1,0 +1,159 @@
+"""Submit: a job, its first definition, its name and the record of the request, in one transaction.
+
+After it the job is in the due index or about to be fired right here: dying after the transaction loses nothing.
+Promises: SEM-IDEM-1, SEM-JOB-2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tickwright.domain import limits
+from tickwright.domain.changes.heads import PutDefinition, PutHead
+from tickwright.domain.events import EventName
+from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Definition, Head, JobSpec
+from tickwright.domain.lanes import bucket_of
+from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.schedules import OneOff, from_compact
+from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
+from tickwright.domain.ticks import first_tick, settled_status
+from tickwright.ports.faults import Unavailable
+from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
+from tickwright.services.fire import fire
+from tickwright.services.kit import Kit
+from tickwright.services.memory import Memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestKey:
+    """A request that may be repeated: its method, path and Idempotency-Key, and a hash of its body."""
+
+    key: str
+    body_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """The job as it was created; `replayed` if an earlier request with the same key and body created it."""
+
+    head: Head
+    definition: Definition
+    replayed: bool
+
+
+async def submit(kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestKey) -> Submitted | Refusal:
+    """Create a job once for a request key, however often the request comes."""
+    noted = await kit.store.idempotency(tenant_id, request.key)
+    if noted is not None and noted.expires_at > kit.clock.now():
+        return await _replay(kit, noted, request)
+    definition = Definition(
+        job_id=JobId(kit.entropy.token()), version=1, tenant_id=tenant_id, created_at=kit.clock.now(), spec=spec
+    )
+    head = new_head(kit, definition, first_run(definition))
+    outcomes = await kit.store.write_together(_writes(kit, head, definition, request))
+    if all(isinstance(outcome, Applied) for outcome in outcomes):
+        kit.emit(EventName.JOB_SUBMITTED, jobId=head.job_id, tenantId=tenant_id)
+        await fire_if_near(kit, head)
+        return Submitted(head=head, definition=definition, replayed=False)
+    return await _judge(kit, outcomes, request)
+
+
+def first_run(definition: Definition) -> Instant | None:
+    """The first tick of a new job: a one-off that is due or just past fires at once, all others after their creation."""
+    schedule = from_compact(definition.spec.schedule)
+    if isinstance(schedule.kind, OneOff):
+        return schedule.kind.run_at
+    return first_tick(schedule, now=definition.created_at, fired_through=None)
+
+
+def new_head(kit: Kit, definition: Definition, next_run_at: Instant | None) -> Head:
+    """The head of a job that was just created; the same for a replay of the request."""
+    spec = definition.spec
+    return Head(
+        job_id=definition.job_id,
+        tenant_id=definition.tenant_id,
+        status=settled_status(next_run_at),
+        version=1,
+        definition_version=1,
+        lane=spec.lane,
+        schedule=spec.schedule,
+        overlap=spec.overlap,
+        catch_up=spec.catch_up,
+        max_attempts=spec.retry.max_attempts,
+        created_at=definition.created_at,
+        listed_as=spec.name or definition.job_id,
+        run_deadline_s=spec.run_deadline_s,
+        bucket=None if next_run_at is None else bucket_of(definition.job_id, kit.buckets),
+        next_run_at=next_run_at,
+        write_token=definition.job_id,
+    )
+
+
+def _writes(kit: Kit, head: Head, definition: Definition, request: RequestKey) -> Sequence[AnyChange]:
+    record = note_of(kit, definition.tenant_id, request, definition.job_id, answer=str(head.next_run_at or ""))
+    name = definition.spec.name
+    named = [] if name is None else [PutName(record=NameRecord(tenant_id=head.tenant_id, name=name, job_id=head.job_id))]
+    return [PutIdempotency(record=record, now=kit.clock.now()), *named, PutHead(head=head), PutDefinition(definition=definition)]
+
+
+def note_of(kit: Kit, tenant_id: TenantId, request: RequestKey, job_id: JobId, *, answer: str) -> IdempotencyRecord:
+    """The record of a request, to be written with what it creates."""
+    return IdempotencyRecord(
+        tenant_id=tenant_id,
+        key=request.key,
+        body_hash=request.body_hash,
+        job_id=job_id,
+        answer=answer,
+        expires_at=Instant(kit.clock.now() + limits.IDEMPOTENCY_S * 1_000),
+        token=kit.entropy.token(),
+    )
+
+
+async def _judge(kit: Kit, outcomes: Sequence[Outcome[object]], request: RequestKey) -> Submitted | Refusal:
+    for outcome in outcomes:
+        match outcome:
+            case Refused(old=IdempotencyRecord() as noted) if noted.expires_at > kit.clock.now():
+                return await _replay(kit, noted, request)
+            case Refused(old=NameRecord() as taken) if not taken.released:
+                return name_taken(taken)
+            case _:
+                continue
+    return Refusal(code=Code.IDEMPOTENCY_IN_PROGRESS, detail="The same request is in progress; repeat it with the same key.")
+
+
+def name_taken(taken: NameRecord) -> Refusal:
+    """The name belongs to another job of the tenant."""
+    return Refusal(
+        code=Code.NAME_TAKEN, detail=f"The name {taken.name!r} belongs to job {taken.job_id}; choose another or edit that job."
+    )
+
+
+async def _replay(kit: Kit, noted: IdempotencyRecord, request: RequestKey) -> Submitted | Refusal:
+    if (refusal := reused(noted, request)) is not None:
+        return refusal
+    definition = await kit.store.definition(noted.job_id, 1)
+    assert definition is not None, "a request's record is written in the transaction of its job"
+    head = new_head(kit, definition, Instant(int(noted.answer)) if noted.answer else None)
+    return Submitted(head=head, definition=definition, replayed=True)
+
+
+def reused(noted: IdempotencyRecord, request: RequestKey) -> Refusal | None:
+    """A key that stands for another body is refused on every path (B159)."""
+    if noted.body_hash == request.body_hash:
+        return None
+    return Refusal(
+        code=Code.IDEMPOTENCY_KEY_REUSED,
+        detail="This Idempotency-Key was used with another body; use a fresh key for a new request.",
+    )
+
+
+async def fire_if_near(kit: Kit, head: Head) -> None:
+    """Do the scheduler's steps at once for a job that is due within the look-ahead: any process may take any step."""
+    if head.next_run_at is None or head.next_run_at > kit.clock.now() + kit.durations.lookahead_ms:
+        return
+    assert head.bucket is not None
+    try:
+        await fire(kit, head.bucket, [head], Memory())
+    except Unavailable as fault:  # none of the caller's concern: the job stands, and the loop finds it
+        kit.emit(EventName.STORE_FAULT, jobId=head.job_id, fault=type(fault).__name__)
