@@ -2,6 +2,7 @@
 
 from tickwright.adapters.embedded.database import Database, Synchronous
 from tickwright.adapters.embedded.faults import SchemaTooNew, StoreUnusable
+from tickwright.adapters.embedded.queue import EmbeddedQueue
 from tickwright.adapters.embedded.store import EmbeddedStore
 
-__all__ = ["Database", "EmbeddedStore", "SchemaTooNew", "StoreUnusable", "Synchronous"]
+__all__ = ["Database", "EmbeddedQueue", "EmbeddedStore", "SchemaTooNew", "StoreUnusable", "Synchronous"]

@@ -6,6 +6,7 @@ Must not know threads.
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +52,7 @@ def _committed(connection: sqlite3.Connection, writes: list[Asked]) -> list[Answ
         answers = [_isolated(connection, one) for one in writes]
         connection.execute("COMMIT")
     except sqlite3.Error as problem:
-        if connection.in_transaction:
+        with suppress(sqlite3.Error):  # SQLite has rolled back by itself after some errors
             connection.execute("ROLLBACK")
         return [Answer(problem=_named(problem, one.fault)) for one in writes]
     return answers

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from tickwright.adapters.embedded import schema
 from tickwright.adapters.embedded.asking import Answer, Asked, carry_out
+from tickwright.adapters.embedded.bells import Bells
 from tickwright.adapters.embedded.faults import StoreUnusable
 from tickwright.adapters.embedded.group_commit import GroupCommit
 from tickwright.ports.faults import Unavailable
@@ -42,6 +43,7 @@ class Database:
         self._connection = connection
         self._mutex = threading.Lock()
         self._group_commit = GroupCommit(connection) if shared else None
+        self.bells = Bells()
         self.is_shared = shared
 
     @classmethod

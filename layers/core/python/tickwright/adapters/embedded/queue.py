@@ -1,0 +1,132 @@
+"""The ready queues in one SQLite file: what ports/queue.py promises, for one machine, exact to the millisecond.
+
+A reader waits for the next message that it knows of, for the bell of this process, and looks now and then for what
+other processes have sent. Must not know what a hint means. Promises: SEM-QUEUE-1 to SEM-QUEUE-6.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from tickwright.adapters.embedded import messages
+from tickwright.adapters.embedded.database import Database
+from tickwright.adapters.embedded.messages import SetAside, Taking
+from tickwright.domain import limits
+from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import Lane
+from tickwright.ports.clock import Clock
+from tickwright.ports.faults import QueueUnavailable
+from tickwright.ports.queue import DeadLetter, Hint, Received
+
+AnswerT = TypeVar("AnswerT")
+
+# How soon a message of another process is seen; twenty looks a second and lane cost about a percent of a core.
+LOOK_MS_DEFAULT = 50
+RECEIVES_MAX = 1_000  # protocol 8: receiving a message that is held by another counts too
+VISIBILITY_MS_MAX = 43_200_000  # SQS's longest, 12 h
+RETENTION_MS = 14 * 86_400_000  # as long as SQS keeps a message
+
+
+class EmbeddedQueue:
+    """The queues of all lanes in a Database, which others may share."""
+
+    def __init__(
+        self, database: Database, clock: Clock, *, look_ms: int = LOOK_MS_DEFAULT, receives_max: int = RECEIVES_MAX
+    ) -> None:
+        """Use a database that is open; whoever opened it closes it."""
+        self._database = database
+        self._clock = clock
+        self._look_ms = look_ms
+        self._receives_max = receives_max
+
+    async def send(self, hints: Sequence[Hint], now: Instant) -> Sequence[Hint]:
+        """All of them, or QueueUnavailable."""
+        latest = now + limits.QUEUE_DELAY_MS_MAX
+        timed = [(hint, Instant(max(now, min(hint.due_at, latest)))) for hint in hints]
+        await self._write(partial(messages.put, hints=timed))
+        for lane in {hint.lane for hint in hints}:
+            self._database.bells.ring(lane.value)
+        return []
+
+    async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
+        """The oldest visible first; waits for the first one no longer than asked."""
+        assert 0 < limit <= limits.MESSAGES_A_BATCH
+        assert 0 < visibility_ms <= VISIBILITY_MS_MAX
+        give_up_at_ms = self._clock.monotonic_ms() + wait_ms
+        with self._database.bells.heard(lane.value) as rung:
+            while True:
+                rung.clear()
+                next_visible = await self._read(partial(messages.next_visible, lane=lane))
+                if next_visible is not None and next_visible <= self._clock.now():
+                    taken = await self._take(lane, limit, visibility_ms)
+                    if taken:
+                        return taken
+                elif (left_ms := give_up_at_ms - self._clock.monotonic_ms()) <= 0:
+                    return []
+                else:
+                    await self._pause(rung, self._pause_ms(left_ms, next_visible))
+
+    async def _take(self, lane: Lane, limit: int, visibility_ms: int) -> list[Received]:
+        now = self._clock.now()
+        taking = Taking(
+            lane=lane,
+            limit=limit,
+            now=now,
+            visible_again_at=Instant(now + visibility_ms),
+            receives_max=self._receives_max,
+        )
+        return await self._write(partial(messages.take, taking=taking))
+
+    def _pause_ms(self, left_ms: int, next_visible: Instant | None) -> int:
+        """Until the next message known, or the next look for those of other processes, if there are any."""
+        look_ms = self._look_ms if self._database.is_shared else left_ms
+        known_ms = left_ms if next_visible is None else max(1, next_visible - self._clock.now())
+        return min(left_ms, look_ms, known_ms)
+
+    async def _pause(self, rung: asyncio.Event, pause_ms: int) -> None:
+        waits = [asyncio.ensure_future(rung.wait()), asyncio.ensure_future(self._clock.sleep_ms(pause_ms))]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    async def delete(self, received: Sequence[Received]) -> None:
+        """By receipt: one received again meanwhile stays."""
+        await self._write(partial(messages.delete, receipts=[one.receipt for one in received]))
+
+    async def show_again(self, received: Received, *, after_ms: int) -> None:
+        """By receipt, too."""
+        visible_at = Instant(self._clock.now() + min(max(0, after_ms), VISIBILITY_MS_MAX))
+        await self._write(partial(messages.show, receipt=received.receipt, visible_at=visible_at))
+        self._database.bells.ring(received.hint.lane.value)
+
+    async def send_dead(self, letter: DeadLetter) -> None:
+        """Put a copy into the table of dead letters."""
+        await self._write(partial(messages.put_dead, letter=letter, now=self._clock.now()))
+
+    # --- what only the embedded queue can tell ------------------------------------------------------------------
+    async def depth(self, lane: Lane) -> int:
+        """How many hints a lane holds: visible, delayed and in hand."""
+        return await self._read(partial(messages.depth, lane=lane))
+
+    async def list_dead_letters(self, limit: int = limits.LIST_PAGE_DEFAULT) -> Sequence[DeadLetter]:
+        """The oldest copies of dead executions."""
+        return await self._read(partial(messages.dead, limit=limit))
+
+    async def list_set_aside(self, limit: int = limits.LIST_PAGE_DEFAULT) -> Sequence[SetAside]:
+        """The oldest messages that were unreadable, or received too often."""
+        return await self._read(partial(messages.set_aside, limit=limit))
+
+    async def sweep(self, now: Instant) -> int:
+        """Remove dead letters and messages set aside that are older than SQS would keep them; says how many."""
+        return await self._write(partial(messages.forget, before=Instant(now - RETENTION_MS)))
+
+    async def _read(self, work: Callable[[sqlite3.Connection], AnswerT]) -> AnswerT:
+        return await self._database.read(work, QueueUnavailable)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], AnswerT]) -> AnswerT:
+        return await self._database.write(work, QueueUnavailable)
