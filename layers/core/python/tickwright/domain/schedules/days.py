@@ -1,7 +1,7 @@
 """Which days of a month match, for each of the 28 shapes that a month can have.
 
 A month's shape is its size (28 to 31) and the weekday of its first day: so the whole calendar is a table of 28 rows,
-made once per expression. Must not know years. Promise: SEM-SCHED-4, SEM-SCHED-5.
+made once per expression. Must not know years. Promise: SEM-SCHED-3, SEM-SCHED-5.
 """
 
 from tickwright.domain.schedules.fields import FieldSet

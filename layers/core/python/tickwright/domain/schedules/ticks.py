@@ -1,7 +1,7 @@
 """When a schedule fires: next, latest, and how often between two instants.
 
 Every answer is strictly on the asked side of its instant, and every search is bounded. Must not know the time: `after`
-comes from the caller. Promise: SEM-SCHED-1, SEM-SCHED-6, SEM-SCHED-7, SEM-SCHED-11.
+comes from the caller. Promise: SEM-SCHED-6, SEM-SCHED-7, SEM-SCHED-16 to 18.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -1,6 +1,6 @@
 """What a schedule is, once it is understood: one of three kinds, and the bounds around it.
 
-Must not know how it was written, how it is stored, or the time. Promise: SEM-SCHED-1.
+Must not know how it was written, how it is stored, or the time. Promise: SEM-SCHED-1, SEM-SCHED-17.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """The walk over one expression's sets on naive local time, forwards and backwards.
 
 Local time is a plain number: seconds since 1970-01-01T00:00 on the wall clock of the zone. Must not know zones, so here
-every day has 24 hours. Each search is bounded by the Gregorian cycle of 400 years. Promise: SEM-SCHED-6.
+every day has 24 hours. Each search is bounded by the Gregorian cycle of 400 years. Promise: SEM-SCHED-18.
 """
 
 from datetime import date

@@ -2,7 +2,7 @@
 
 Wall-clock schedules fire once for a time that the clock skips and once for one that it repeats; periodic ones follow
 real time. A change of three hours or more corrects the zone: nothing is made up for. Must not know expressions.
-The data is that of the tzdata package and never the machine's. Promise: SEM-SCHED-8, SEM-SCHED-9, SEM-SCHED-10.
+The data is that of the tzdata package and never the machine's. Promise: SEM-SCHED-9, SEM-SCHED-10.
 """
 
 import re

@@ -1,0 +1,1 @@
+"""Is the rule right? Values only: no fakes, no clock, no store."""

@@ -1,0 +1,1 @@
+"""Does a schedule fire when it should, and only then?"""
