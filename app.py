@@ -1,6 +1,6 @@
 """Builds the CDK app of one stage: `python app.py` and `cdk synth` give the same templates.
 
-The stage is named by the variable TICKWRIGHT_STAGE (dev, staging, prod). Must not know what the stacks hold: infra/ does.
+The variable TICKWRIGHT_STAGE names the stage (dev, staging, prod). Must not know what the stacks hold: infra/ does.
 """
 
 import os

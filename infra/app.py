@@ -18,8 +18,10 @@ from infra.stacks.workers import WorkersStack
 STACKS = ("Data", "Core", "Api", "Workers")
 
 
-def build_app(settings: Settings, *, context: Mapping[str, Any], outdir: str | None = None) -> cdk.App:
-    """The app of one stage, ready to be synthesised; for any account and region."""
+def build_app(
+    settings: Settings, *, context: Mapping[str, Any], outdir: str | None = None, silenced: bool = True
+) -> cdk.App:
+    """The app of one stage, for any account and region; not silenced, the findings that are meant to be show too."""
     # Without the metadata resource `python app.py` and `cdk synth` give the same templates.
     app = cdk.App(context=dict(context), outdir=outdir, analytics_reporting=False)
     prefix = f"Tickwright-{settings.stage}"
@@ -27,7 +29,9 @@ def build_app(settings: Settings, *, context: Mapping[str, Any], outdir: str | N
     core = CoreStack(app, f"{prefix}-Core", settings=settings, data=data)
     api = ApiStack(app, f"{prefix}-Api", settings=settings, parts=core.parts)
     workers = WorkersStack(app, f"{prefix}-Workers", settings=settings, parts=core.parts)
-    for stack in (data, core, api, workers):
+    stacks = dict(zip(STACKS, (data, core, api, workers), strict=True))
+    for stack in stacks.values():
         cdk.Tags.of(stack).add("tickwright:stage", settings.stage)
-    acknowledge(data=data, core=core, api=api, workers=workers)
+    if silenced:
+        acknowledge(stacks)
     return app

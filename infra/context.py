@@ -1,7 +1,7 @@
 """What cdk.json says about the app: its feature flags.
 
-Only the CDK's command-line tool reads cdk.json. Read here too, so that `python app.py`, the tests and a deployment build
-with the same flags. Must not know what a flag does.
+Only the CDK's command-line tool reads cdk.json. Read here too, so that `python app.py`, the tests and a deployment
+build with the same flags. Must not know what a flag does.
 """
 
 import json

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 LANES = ("high", "normal", "low", "backfill")
 
-# Lambda keeps this much of an account's concurrency for functions without a reservation; a deployment that asks for more fails.
+# Lambda keeps this much of an account's concurrency for functions without a reservation and refuses more.
 UNRESERVED_MIN = 100
 # A mapping polls with 2 to 1,000 concurrent invocations.
 MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MAX = 2, 1_000
@@ -20,7 +20,7 @@ LAMBDA_TIMEOUT_S_MAX = 900
 API_TIMEOUT_S_MAX = 28
 # Minute rules may be 119 s apart, since each may come anywhere in its minute: a loop has to last longer than that.
 SCHEDULER_TIMEOUT_S_MIN = 135
-# One loop of a slot starts each minute and lasts a little over two: three overlap, and four when the minutes come unevenly.
+# A slot's loop starts each minute and lasts a little over two: three overlap, four when the minutes come unevenly.
 LOOPS_PER_SLOT = 4
 
 
@@ -93,7 +93,7 @@ class Settings:
         for most in self.lane_concurrency.values():
             assert MAPPING_CONCURRENCY_MIN <= most <= MAPPING_CONCURRENCY_MAX
         assert self.api.timeout_s <= API_TIMEOUT_S_MAX
-        assert SCHEDULER_TIMEOUT_S_MIN <= self.scheduler.timeout_s
+        assert self.scheduler.timeout_s >= SCHEDULER_TIMEOUT_S_MIN
         for function in self.functions.values():
             assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
         self._check_reservations()

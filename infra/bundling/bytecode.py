@@ -5,6 +5,7 @@ layer is complete but slower to start, and a line says so.
 """
 
 import logging
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,12 +17,12 @@ _LOG = logging.getLogger(__name__)
 
 def compile_for_lambda(python_folder: Path) -> bool:
     """Compile in place; whether it was done."""
-    interpreter = shutil.which(f"python{PYTHON}")
+    interpreter = _interpreter()
     if interpreter is None:
         _LOG.warning("python%s is not on this machine: the layer ships without compiled files", PYTHON)
         return False
-    # The archive gives every file the same date, which a checked file would never match: so the hash is not checked, and
-    # the path is the one in Lambda.
+    # The archive gives every file the same date, which a checked file would never match: nothing is checked. The path
+    # is the one in Lambda.
     subprocess.run(  # noqa: S603 - a fixed argument list
         [
             *(interpreter, "-m", "compileall", "-q"),
@@ -31,3 +32,26 @@ def compile_for_lambda(python_folder: Path) -> bool:
         check=True,
     )
     return True
+
+
+def _interpreter() -> str | None:
+    """The first interpreter of Lambda's version that really starts: a version manager's stand-in may not."""
+    for candidate in (shutil.which(f"python{PYTHON}"), *map(str, _kept_by_pyenv())):
+        if candidate is not None and _version(candidate) == PYTHON:
+            return candidate
+    return None
+
+
+def _kept_by_pyenv() -> list[Path]:
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    return sorted(root.glob(f"versions/{PYTHON}.*/bin/python{PYTHON}"))
+
+
+def _version(interpreter: str) -> str | None:
+    asked = subprocess.run(  # noqa: S603 - a fixed argument list
+        [interpreter, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return asked.stdout.strip() if asked.returncode == 0 else None

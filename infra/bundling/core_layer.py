@@ -5,7 +5,6 @@ Must not choose modules: the whole library is one layer, except what only `make 
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import jsii
@@ -22,7 +21,7 @@ LIBRARY = ROOT / "layers" / "core" / "python"
 class CoreRecipe:
     """Copies the library into the folder that CDK archives."""
 
-    def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: Any) -> bool:
+    def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: object) -> bool:  # noqa: ARG002
         """Make the layer's content."""
         target = Path(output_dir) / "python"
         for path in _shipped():

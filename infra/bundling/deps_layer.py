@@ -1,13 +1,12 @@
 """The layer of third-party packages: installed by uv from the hashes in layers/deps/requirements.lock.
 
-Must not resolve a version: what is not in the file, with its hash, is not installed. Wheels are chosen for Lambda, whatever
-this machine is, and nothing is built from source.
+Must not resolve a version: what is not in the file, with its hash, is not installed. Wheels are chosen for Lambda,
+whatever this machine is, and nothing is built from source.
 """
 
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import jsii
@@ -27,7 +26,7 @@ _UNUSED = ("bin", ".lock", "croniter/tests", "**/*.pyi")
 class DepsRecipe:
     """Installs the locked packages into the folder that CDK archives."""
 
-    def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: Any) -> bool:
+    def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: object) -> bool:  # noqa: ARG002
         """Make the layer's content; a failure ends the build, since Docker is not an alternative."""
         install(Path(output_dir) / "python")
         return True

@@ -1,7 +1,7 @@
 """Which files of the repository go into a function, and what names their content.
 
-Must not know CDK's constructs beyond an asset. Allow-lists only: a file that nobody listed is never shipped, and a module
-has the same import path in Lambda, in tests and under mypy.
+Must not know CDK's constructs beyond an asset. Allow-lists only: a file that nobody listed is never shipped, and a
+module has the same import path in Lambda, in tests and under mypy.
 """
 
 import hashlib
@@ -50,7 +50,5 @@ def bundled(source: Path, *, key: str, recipe: cdk.ILocalBundling) -> lambda_.Co
         str(source),
         asset_hash=key,
         asset_hash_type=cdk.AssetHashType.CUSTOM,
-        bundling=cdk.BundlingOptions(
-            image=cdk.DockerImage.from_registry("scratch"), command=["false"], local=recipe
-        ),
+        bundling=cdk.BundlingOptions(image=cdk.DockerImage.from_registry("scratch"), command=["false"], local=recipe),
     )

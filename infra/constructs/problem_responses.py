@@ -1,14 +1,13 @@
-"""What API Gateway answers by itself, in the shape of the product's own refusals: problem+json with a code and a remedy.
+"""What API Gateway answers by itself, in the shape of the product's own refusals: problem+json, a code and a remedy.
 
-Must not know the product's own codes beyond those it repeats. Without this a caller would meet `{"message": null}` from a
-door that otherwise speaks RFC 9457 (SEM-API-1).
+Must not know the product's own codes beyond those it repeats. Without this a caller would meet `{"message": null}` from
+a door that otherwise speaks RFC 9457 (SEM-API-1).
 """
 
 import json
 from dataclasses import dataclass, field
 
 from aws_cdk import aws_apigateway as apigateway
-from constructs import Construct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +20,12 @@ class _Problem:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+_BAD_REQUEST = _Problem(
+    status=400,
+    code="bad_request",
+    title="Bad request",
+    detail="The request cannot be read. Check its path, headers and body.",
+)
 _UNAUTHENTICATED = _Problem(
     status=401,
     code="unauthenticated",
@@ -29,16 +34,28 @@ _UNAUTHENTICATED = _Problem(
     headers={"WWW-Authenticate": "'Bearer'"},
 )
 _FORBIDDEN = _Problem(
-    status=403, code="forbidden", title="Forbidden", detail="This API key may not do that. Use a key with the scope it needs."
+    status=403,
+    code="forbidden",
+    title="Forbidden",
+    detail="This API key may not do that. Use a key with the scope it needs.",
 )
 _NOT_FOUND = _Problem(
-    status=404, code="not_found", title="Not found", detail="There is no such path. The paths are listed in /v1/openapi.json."
+    status=404,
+    code="not_found",
+    title="Not found",
+    detail="There is no such path or method. Those that exist are listed in /v1/openapi.json.",
 )
 _TOO_LARGE = _Problem(
-    status=413, code="payload_too_large", title="Payload too large", detail="Send a smaller body: a payload may have 1 MB."
+    status=413,
+    code="payload_too_large",
+    title="Payload too large",
+    detail="Send a smaller body: a payload may have 1 MB.",
 )
 _MEDIA_TYPE = _Problem(
-    status=415, code="unsupported_media_type", title="Unsupported media type", detail="Send `Content-Type: application/json`."
+    status=415,
+    code="unsupported_media_type",
+    title="Unsupported media type",
+    detail="Send `Content-Type: application/json`.",
 )
 _TOO_MANY = _Problem(
     status=429,
@@ -52,12 +69,9 @@ _UNAVAILABLE = _Problem(
     status=503,
     code="unavailable",
     title="Unavailable",
-    detail="The request was not answered in time and may have been carried out. Send it again with the same Idempotency-Key.",
+    detail="No answer in time; the request may have been carried out. Send it again with the same Idempotency-Key.",
     retryable=True,
     headers={"Retry-After": "'2'"},
-)
-_BAD_REQUEST = _Problem(
-    status=400, code="bad_request", title="Bad request", detail="The request cannot be read. Check its path, headers and body."
 )
 
 _TYPE = apigateway.ResponseType
@@ -65,9 +79,10 @@ _RESPONSES = (
     (_TYPE.DEFAULT_4_XX, _BAD_REQUEST),
     (_TYPE.DEFAULT_5_XX, _UNAVAILABLE),
     (_TYPE.UNAUTHORIZED, _UNAUTHENTICATED),
-    (_TYPE.ACCESS_DENIED, _FORBIDDEN),
     (_TYPE.INVALID_SIGNATURE, _UNAUTHENTICATED),
     (_TYPE.EXPIRED_TOKEN, _UNAUTHENTICATED),
+    (_TYPE.ACCESS_DENIED, _FORBIDDEN),
+    (_TYPE.WAF_FILTERED, _FORBIDDEN),
     # What API Gateway calls a missing token is a path or method that it does not know.
     (_TYPE.MISSING_AUTHENTICATION_TOKEN, _NOT_FOUND),
     (_TYPE.RESOURCE_NOT_FOUND, _NOT_FOUND),
@@ -83,21 +98,16 @@ _RESPONSES = (
 )
 
 
-def add_problem_responses(api: apigateway.RestApi) -> None:
+def add_problem_responses(gateway: apigateway.RestApi) -> None:
     """Give every answer that API Gateway makes by itself the body and headers of a problem."""
     for response_type, problem in _RESPONSES:
-        _add(api, response_type, problem)
-
-
-def _add(scope: Construct, response_type: apigateway.ResponseType, problem: _Problem) -> None:
-    assert isinstance(scope, apigateway.RestApi)
-    scope.add_gateway_response(
-        f"Problem-{response_type.response_type}",
-        type=response_type,
-        status_code=str(problem.status),
-        response_headers={"Content-Type": "'application/problem+json'", **problem.headers},
-        templates={"application/json": _body(problem)},
-    )
+        gateway.add_gateway_response(
+            f"Problem-{response_type.response_type}",
+            type=response_type,
+            status_code=str(problem.status),
+            response_headers={"Content-Type": "'application/problem+json'", **problem.headers},
+            templates={"application/json": _body(problem)},
+        )
 
 
 def _body(problem: _Problem) -> str:

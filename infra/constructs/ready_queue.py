@@ -1,7 +1,7 @@
 """How hints of one lane travel to the workers, and where those go that nobody could take.
 
-Must not know who sends or receives. A message is a hint and the store is the truth (SEM-QUEUE-1), so nothing here decides
-whether work is lost.
+Must not know who sends or receives. A message is a hint and the store is the truth (SEM-QUEUE-1), so nothing here
+decides whether work is lost.
 """
 
 from typing import cast
@@ -10,12 +10,12 @@ import aws_cdk as cdk
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-# Receiving a hint whose execution another worker holds counts as well, and is normal: so far above Lambda's advice of 5.
+# Receiving a hint whose execution another worker holds counts too, and is normal: so far above Lambda's advice of 5.
 MAX_RECEIVE_COUNT = 1_000
 MESSAGE_BYTES_MAX = 1_048_576
 # Fourteen days, the most that SQS keeps: an undelivered hint keeps its first date, and people have holidays.
 UNDELIVERED_RETENTION_DAYS = 14
-# An execution whose hint has waited this long is older than the insert guard; the journal has long sent it again.
+# A lost hint costs time and no work, since the journal sends again whatever nobody has seen finished.
 READY_RETENTION_DAYS = 4
 # SQS and Lambda ask for six function timeouts, so that a batch that is still being worked on is not given away.
 VISIBILITY_PER_TIMEOUT = 6
@@ -59,5 +59,5 @@ def plain_queue(scope: Construct, construct_id: str, *, logical_id: str) -> sqs.
 
 
 def name_queue(queue: sqs.Queue, logical_id: str) -> None:
-    """Fix the name within the template: tests and operators find a queue by its role, and a tidied tree replaces nothing."""
+    """Fix the name within the template: a queue is found by its role, and a tidied tree replaces nothing."""
     cast("sqs.CfnQueue", queue.node.default_child).override_logical_id(logical_id)

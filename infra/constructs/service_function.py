@@ -1,7 +1,7 @@
 """What every Lambda function of the product has in common: runtime, layers, log group, role, environment.
 
-Must not know what the function does. No defaults of CDK are left to chance here (house rule 25), and no grant is made that
-is not in infra/policy/grants.py.
+Must not know what the function does. Options are explicit even where they equal CDK's defaults, and no grant is made
+that is not in infra/policy/grants.py.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from constructs import Construct
 
 from infra.bundling.sources import function_code
 from infra.constructs.layers import ARCHITECTURE, RUNTIME, RuntimeLayers
+from infra.constructs.log_group import own_log_group
 from infra.parts import Parts
 from infra.policy.grants import GRANTS
 from infra.settings import Settings
@@ -36,9 +37,8 @@ class ServiceFunction(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, role: Role, settings: Settings, parts: Parts) -> None:
         super().__init__(scope, construct_id)
-        self._settings = settings
         self._role = role
-        logs_of_function = self._log_group()
+        log_group = own_log_group(self, "Logs", settings=settings)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -48,12 +48,12 @@ class ServiceFunction(Construct):
             handler=f"functions.{role.name}.handler.lambda_handler",
             code=function_code(role.name),
             layers=RuntimeLayers.of(cdk.Stack.of(self), settings=settings).versions,
-            role=self._iam_role(parts, logs_of_function),
+            role=self._iam_role(parts, log_group),
             environment=parts.environment(settings, service=role.name),
             memory_size=settings.functions[role.name].memory_mib,
             timeout=cdk.Duration.seconds(settings.functions[role.name].timeout_s),
             reserved_concurrent_executions=settings.functions[role.name].reserved_concurrency,
-            log_group=logs_of_function,
+            log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
             application_log_level_v2=lambda_.ApplicationLogLevel[settings.log_level],
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
@@ -63,14 +63,6 @@ class ServiceFunction(Construct):
         if role.minute:
             # The next minute does what this one could not: an old event, or a second try of one, only adds load.
             self.function.configure_async_invoke(retry_attempts=0, max_event_age=cdk.Duration.seconds(60))
-
-    def _log_group(self) -> logs.LogGroup:
-        return logs.LogGroup(
-            self,
-            "Logs",
-            retention=logs.RetentionDays[_RETENTION[self._settings.log_retention_days]],
-            removal_policy=cdk.RemovalPolicy.RETAIN if self._settings.tables.retained else cdk.RemovalPolicy.DESTROY,
-        )
 
     def _iam_role(self, parts: Parts, log_group: logs.LogGroup) -> iam.Role:
         role = iam.Role(
@@ -87,7 +79,3 @@ class ServiceFunction(Construct):
                 )
             )
         return role
-
-
-# CDK names the retentions that CloudWatch knows; settings name days.
-_RETENTION = {14: "TWO_WEEKS", 30: "ONE_MONTH", 90: "THREE_MONTHS"}

@@ -1,3 +1,125 @@
-"""x"""
+"""Which findings of the rule packs are meant to be, and why: the one table.
+
+A row that no longer silences a finding fails the gate, so the table cannot go stale. Must not silence more than it
+names: every row says where.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import aws_cdk as cdk
-def acknowledge(**stacks: cdk.Stack) -> None: ...
+from constructs import Construct
+
+from infra.settings import LANES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A rule that does not apply to some constructs, by `Stack/construct/path`."""
+
+    rules: tuple[str, ...]
+    where: tuple[str, ...]
+    reason: str
+
+
+_LOOPS = ("Core/Scheduler", "Core/Watch")
+_FUNCTIONS = (*_LOOPS, "Api/Api", "Api/Authorizer", "Workers/Worker")
+_UNDELIVERED = tuple(f"Core/{lane.capitalize()}Lane/Undelivered" for lane in LANES)
+_OPEN_METHODS = ("Api/Gateway/Default/v1/health/GET", "Api/Gateway/Default/v1/openapi.json/GET")
+_PUSH_TO_LOGS = "Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
+
+ACKNOWLEDGED = (
+    Acknowledged(
+        rules=("AwsSolutions-IAM5[Resource::*]",),
+        where=tuple(f"{function}/Role" for function in _FUNCTIONS),
+        reason="xray:PutTraceSegments and xray:PutTelemetryRecords know no resources; every other right names its own.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-L1", "Serverless-LambdaLatestVersion"),
+        where=_FUNCTIONS,
+        reason="Python 3.13, supported until 2029, is one constant with the wheels and the bytecode of the layers.",
+    ),
+    Acknowledged(
+        rules=("Serverless-LambdaDLQ",),
+        where=_FUNCTIONS,
+        reason="No function takes work asynchronously: the API answers its caller, a lane has a dead-letter queue"
+        " of its own, and a minute event holds no work.",
+    ),
+    Acknowledged(
+        rules=("Serverless-LambdaAsyncFailureDestination",),
+        where=_LOOPS,
+        reason="A minute event says only which slot to wake; the next minute's does the same, and what is owed is in"
+        " the store.",
+    ),
+    Acknowledged(
+        rules=("Serverless-EventBusDLQ",),
+        where=("Core/SchedulerMinute", "Core/WatchMinute"),
+        reason="A minute that could not be delivered is worthless by the next; FailedInvocations counts it.",
+    ),
+    Acknowledged(
+        rules=("Serverless-SQSRedrivePolicy",),
+        where=_UNDELIVERED,
+        reason="These are the dead-letter queues.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-SQS3", "Serverless-SQSRedrivePolicy"),
+        where=("Core/DeadExecutions",),
+        reason="Copies of dead executions for people and their tools: no function receives from it, so nothing can fail"
+        " to be received, and the DEAD state in the store is the truth.",
+    ),
+    Acknowledged(
+        rules=("Serverless-LambdaEventSourceMappingDestination",),
+        where=tuple(f"Workers/{lane.capitalize()}Mapping" for lane in LANES),
+        reason="Failure destinations are for streams; a failed message goes back to its queue and in the end to that"
+        " queue's dead-letter queue.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-APIG2",),
+        where=("Api/Gateway",),
+        reason="The product validates every body itself, so that the embedded server and API Gateway refuse alike, with"
+        " a pointer and a remedy.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-APIG3",),
+        where=("Api/Gateway/DeploymentStage.live",),
+        reason="A web ACL belongs to the account's owner; requests without a well-formed key are refused at the door.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-APIG4",),
+        where=_OPEN_METHODS,
+        reason="Health and the API's description are open on purpose and hold no tenant's data.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-COG4",),
+        where=(*_OPEN_METHODS, "Api/Gateway/Default/v1/{proxy+}/ANY"),
+        reason="Callers are programs with API keys of their tenant, checked by the Lambda authorizer; there is no user"
+        " pool.",
+    ),
+    Acknowledged(
+        rules=(f"AwsSolutions-IAM4[{_PUSH_TO_LOGS}]",),
+        where=("Api/AccountLogRole",),
+        reason="The role is the account's and serves every API in it: AWS's own policy is the contract for it.",
+    ),
+)
+
+
+def acknowledge(stacks: Mapping[str, cdk.Stack]) -> None:
+    """Silence the findings of the table; a place that does not exist in this stage has none."""
+    for row in ACKNOWLEDGED:
+        for place in row.where:
+            construct = find(stacks, place)
+            if construct is not None:
+                cdk.Validations.of(construct).acknowledge(
+                    *(cdk.Acknowledgment(id=rule, reason=row.reason) for rule in row.rules)
+                )
+
+
+def find(stacks: Mapping[str, cdk.Stack], place: str) -> Construct | None:
+    """The construct at `Stack/construct/path`."""
+    stack, *path = place.split("/")
+    found: Construct | None = stacks[stack]
+    for step in path:
+        child = found.node.try_find_child(step) if found is not None else None
+        assert child is None or isinstance(child, Construct)
+        found = child
+    return found

@@ -1,6 +1,6 @@
 """Which function may do what to which resource, action by action.
 
-The one table of rights: nothing else in infra/ grants access to data or queues. Must not know ARNs (infra/parts.py does).
+The one table of rights: nothing else in infra/ grants access to data or queues. Must not know ARNs (infra/parts.py).
 A transaction needs the right of each of its items, and a batch of PartiQL statements needs the PartiQL actions.
 """
 
@@ -56,7 +56,7 @@ _STEPS = (
 GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
     {
         "api": (
-            # Retract queries the executions of one job; submit and run-now take the loop's steps for what is due at once.
+            # Retract queries the executions of one job; submit and run-now take the loop's steps for what is due now.
             Grant(Resource.JOBS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
             Grant(Resource.JOBS_TENANT, (_QUERY,)),
             Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),

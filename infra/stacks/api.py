@@ -9,9 +9,9 @@ import json
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from infra.constructs.log_group import own_log_group
 from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
 from infra.parts import Parts
@@ -65,6 +65,7 @@ class ApiStack(cdk.Stack):
 
     def _gateway(self) -> apigateway.RestApi:
         door = self._settings.api_gateway
+        access_log = own_log_group(self, "AccessLog", settings=self._settings)
         gateway = apigateway.RestApi(
             self,
             "Gateway",
@@ -81,21 +82,13 @@ class ApiStack(cdk.Stack):
                 # Errors only, and never a body: bodies hold tenants' payloads.
                 logging_level=apigateway.MethodLoggingLevel.ERROR,
                 data_trace_enabled=False,
-                access_log_destination=apigateway.LogGroupLogDestination(self._access_log()),
+                access_log_destination=apigateway.LogGroupLogDestination(access_log),
                 access_log_format=apigateway.AccessLogFormat.custom(json.dumps(_ACCESS_LOG)),
             ),
         )
         if door.sets_account_log_role:
             gateway.deployment_stage.node.add_dependency(self._account_log_role())
         return gateway
-
-    def _access_log(self) -> logs.LogGroup:
-        return logs.LogGroup(
-            self,
-            "AccessLog",
-            retention=logs.RetentionDays.ONE_MONTH,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
 
     def _account_log_role(self) -> apigateway.CfnAccount:
         """An account has one; it stays when the stack goes, since other APIs of the account may log through it."""

@@ -34,7 +34,7 @@ class CoreStack(cdk.Stack):
         scheduler = ServiceFunction(
             self,
             "Scheduler",
-            role=Role(name="scheduler", description="Decides the ticks that come due and sends their hints", minute=True),
+            role=Role(name="scheduler", description="Decides the ticks that come due", minute=True),
             settings=settings,
             parts=self.parts,
         )

@@ -1,0 +1,27 @@
+"""How long logs are kept: every log group of an installation is made here, with an end.
+
+Must not know who writes. Without a group of its own a function's logs would be kept two years and outlive the stack.
+"""
+
+import aws_cdk as cdk
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.settings import Settings
+
+# CDK names the retentions that CloudWatch knows; settings name days.
+_RETENTION = {
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    90: logs.RetentionDays.THREE_MONTHS,
+}
+
+
+def own_log_group(scope: Construct, construct_id: str, *, settings: Settings) -> logs.LogGroup:
+    """A log group that ends with its stage's retention, and with its stack where the stage may be torn down."""
+    return logs.LogGroup(
+        scope,
+        construct_id,
+        retention=_RETENTION[settings.log_retention_days],
+        removal_policy=cdk.RemovalPolicy.RETAIN if settings.tables.retained else cdk.RemovalPolicy.DESTROY,
+    )

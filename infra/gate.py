@@ -1,0 +1,137 @@
+"""Whether what would be deployed keeps to the rules: `python -m infra.gate`; 0 findings or exit code 1.
+
+Synthesises every stage under CDK's own validation, the packs AwsSolutions and Serverless, the house's checks and
+cfn-lint, and packs the code. Must not silence anything: infra/policy/acknowledgements.py is the only place that does.
+"""
+
+import contextlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from cdk_nag import AwsSolutionsChecks, ServerlessChecks
+
+from infra.app import build_app
+from infra.context import ROOT, WITHOUT_PACKAGING, context_of_cdk_json
+from infra.parity import compare
+from infra.policy.acknowledgements import ACKNOWLEDGED
+from infra.policy.checks import Finding, check
+from infra.policy.packages import check_packages
+from infra.policy.templates import Templates
+from infra.settings import STAGES, Settings
+
+# Reports stay here for whoever wants to read them; `make clean` removes them.
+_OUT = ROOT / "cdk.out" / "gate"
+_PACKED = "prod"
+# Environment-agnostic templates are judged for the region with the most services. W3005: CDK writes a DependsOn that a
+# reference already implies.
+_CFN_LINT = ("--regions", "us-east-1", "--ignore-checks", "W3005", "--format", "json")
+
+
+def main() -> int:
+    """Print every finding, and last of all one line of JSON."""
+    shutil.rmtree(_OUT, ignore_errors=True)
+    findings = [finding for settings in STAGES.values() for finding in _findings_of(settings)]
+    findings += check_packages(_OUT / _PACKED)
+    findings += _lint(_OUT)
+    acknowledged, stale = _acknowledged(STAGES["prod"])
+    findings += stale
+    findings += _parity()
+    for finding in findings:
+        print(f"{finding.rule}  {finding.where}  {finding.message}")
+    print(json.dumps({"findings": len(findings), "acknowledged": acknowledged, "stages": len(STAGES)}))
+    return 1 if findings else 0
+
+
+def _findings_of(settings: Settings) -> Iterator[Finding]:
+    """What all rules say about one stage. Archives are the same in every stage, so one of them is really packed."""
+    outdir = _OUT / settings.stage
+    context = context_of_cdk_json() | ({} if settings.stage == _PACKED else dict(WITHOUT_PACKAGING))
+    yield from synthesise(settings, context=context, outdir=outdir)
+    yield from check(read(outdir))
+    if "missing" in json.loads((outdir / "manifest.json").read_text(encoding="utf-8")):
+        yield Finding("lookup", settings.stage, "needs an account to be synthesised")
+
+
+def synthesise(settings: Settings, *, context: Mapping[str, Any], outdir: Path, silenced: bool = True) -> list[Finding]:
+    """Synthesise one stage under all rule packs; their findings."""
+    app = build_app(settings, context=context, outdir=str(outdir), silenced=silenced)
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
+    try:
+        app.synth()
+    except RuntimeError as failure:
+        # A validation that failed has written its report; anything else has none and is not a finding but a fault.
+        if "Validation failed" not in str(failure):
+            raise
+    report = json.loads((outdir / "validation-report.json").read_text(encoding="utf-8"))
+    return list(_violations(report))
+
+
+def read(outdir: Path) -> Templates:
+    """The templates of an assembly."""
+    return Templates(
+        {
+            path.name.removesuffix(".template.json"): json.loads(path.read_text(encoding="utf-8"))
+            for path in sorted(outdir.glob("*.template.json"))
+        }
+    )
+
+
+def _violations(report: Mapping[str, Any]) -> Iterator[Finding]:
+    for plugin in report["pluginReports"]:
+        for violation in plugin["violations"]:
+            for construct in violation["violatingConstructs"]:
+                yield Finding(violation["ruleName"], construct["constructPath"], violation["description"])
+
+
+def _lint(outdir: Path) -> Iterator[Finding]:
+    templates = [str(path) for path in sorted(outdir.glob("*/*.template.json"))]
+    linted = subprocess.run(  # noqa: S603 - a fixed argument list
+        [str(Path(sys.executable).parent / "cfn-lint"), *_CFN_LINT, "--", *templates],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if not linted.stdout.strip():
+        yield Finding("cfn-lint", str(outdir), linted.stderr.strip() or "said nothing")
+        return
+    for found in json.loads(linted.stdout):
+        where = f"{Path(found['Filename']).name}:{found['Location']['Start']['LineNumber']}"
+        yield Finding(f"cfn-lint-{found['Rule']['Id']}", where, found["Message"])
+
+
+def _acknowledged(settings: Settings) -> tuple[int, list[Finding]]:
+    """How many findings the table silences in a stage, and the rows that silence none."""
+    context = context_of_cdk_json() | WITHOUT_PACKAGING
+    # CDK would print the whole report, which is of no interest here.
+    with contextlib.redirect_stderr(io.StringIO()):
+        found = synthesise(settings, context=context, outdir=_OUT.parent / "unsilenced", silenced=False)
+    prefix = f"Tickwright-{settings.stage}-"
+    met = {(finding.rule, finding.where.removeprefix(prefix)) for finding in found}
+    stale = [
+        Finding("stale-acknowledgement", place, f"{rule} is silenced here, and says nothing")
+        for row in ACKNOWLEDGED
+        for rule in row.rules
+        for place in row.where
+        if not any(rule == name and f"{where}/".startswith(f"{place}/") for name, where in met)
+    ]
+    return len(found), stale
+
+
+def _parity() -> Iterator[Finding]:
+    """Whether CDK's command-line tool makes the same templates; said aloud where it is not installed."""
+    compared = compare(STAGES["dev"].stage)
+    if compared.skipped is not None:
+        print(f"SKIPPED: `cdk synth` was not compared with `python app.py`: {compared.skipped}")
+    for name in compared.different:
+        yield Finding("parity", name, "differs between `python app.py` and `cdk synth`")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""What every template of the product has to keep to, beyond what the rule packs know.
+
+One function a rule; each takes all templates of a stage and yields what breaks it. Must not know settings: a template
+is judged by what is in it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from infra.environment import VARIABLES
+from infra.policy.templates import Address, Templates
+
+# Lambda and SQS ask for six function timeouts and the batching window.
+VISIBILITY_PER_TIMEOUT = 6
+# No function receives from it: copies of dead executions, for people.
+UNRECEIVED_QUEUES = frozenset({"QueueDeadExecutions"})
+# X-Ray's rights know no resources.
+RIGHTS_ON_EVERYTHING = frozenset({"xray:PutTraceSegments", "xray:PutTelemetryRecords"})
+
+FUNCTION = "AWS::Lambda::Function"
+QUEUE = "AWS::SQS::Queue"
+TABLE = "AWS::DynamoDB::GlobalTable"
+MAPPING = "AWS::Lambda::EventSourceMapping"
+
+
+class Finding(NamedTuple):
+    """A rule that a resource breaks."""
+
+    rule: str
+    where: str
+    message: str
+
+
+Check = Callable[[Templates], Iterator[Finding]]
+
+
+def queues_have_dead_letters(templates: Templates) -> Iterator[Finding]:
+    """A hint that nobody can take ends where somebody looks."""
+    receivers = {
+        templates.target(address.stack, queue["Properties"]["RedrivePolicy"]["deadLetterTargetArn"])
+        for address, queue in templates.of_type(QUEUE)
+        if "RedrivePolicy" in queue["Properties"]
+    }
+    for address, queue in templates.of_type(QUEUE):
+        exempt = address in receivers or address.logical_id in UNRECEIVED_QUEUES
+        if not exempt and "RedrivePolicy" not in queue["Properties"]:
+            yield Finding("queue-dead-letters", str(address), "has no dead-letter queue")
+
+
+def queues_are_closed(templates: Templates) -> Iterator[Finding]:
+    """Encrypted at rest, and no request without TLS."""
+    guarded = {
+        templates.target(address.stack, queue)
+        for address, policy in templates.of_type("AWS::SQS::QueuePolicy")
+        for queue in policy["Properties"]["Queues"]
+        if "aws:SecureTransport" in str(policy["Properties"]["PolicyDocument"])
+    }
+    for address, queue in templates.of_type(QUEUE):
+        if not queue["Properties"].get("SqsManagedSseEnabled"):
+            yield Finding("queue-encrypted", str(address), "is not encrypted by SQS")
+        if address not in guarded:
+            yield Finding("queue-tls", str(address), "takes requests without TLS")
+
+
+def visibility_outlasts_the_worker(templates: Templates) -> Iterator[Finding]:
+    """Six timeouts and the window: a batch that is being worked on is not given to another."""
+    for address, mapping in templates.of_type(MAPPING):
+        properties = mapping["Properties"]
+        function = _must(templates.target(address.stack, properties["FunctionName"]))
+        queue = _must(templates.target(address.stack, properties["EventSourceArn"]))
+        least = VISIBILITY_PER_TIMEOUT * templates.properties(function)["Timeout"]
+        least += properties["MaximumBatchingWindowInSeconds"]
+        visible_after = templates.properties(queue).get("VisibilityTimeout", 30)
+        if visible_after < least:
+            yield Finding("queue-visibility", str(queue), f"hides a message for {visible_after} s, not {least} s")
+
+
+def mappings_report_each_message(templates: Templates) -> Iterator[Finding]:
+    """One bad message does not send its nine neighbours round again, and a lane cannot take all workers."""
+    for address, mapping in templates.of_type(MAPPING):
+        if "ReportBatchItemFailures" not in mapping["Properties"].get("FunctionResponseTypes", []):
+            yield Finding("mapping-partial", str(address), "fails a batch as a whole")
+        if "MaximumConcurrency" not in mapping["Properties"].get("ScalingConfig", {}):
+            yield Finding("mapping-concurrency", str(address), "may take every worker")
+
+
+def reservations_cover_mappings(templates: Templates) -> Iterator[Finding]:
+    """Less than the mappings ask for becomes throttles, which use up receive counts."""
+    asked: dict[Address, int] = {}
+    for address, mapping in templates.of_type(MAPPING):
+        function = _must(templates.target(address.stack, mapping["Properties"]["FunctionName"]))
+        scaling = mapping["Properties"].get("ScalingConfig", {})
+        asked[function] = asked.get(function, 0) + scaling.get("MaximumConcurrency", 0)
+    for function, most in asked.items():
+        reserved = templates.properties(function).get("ReservedConcurrentExecutions")
+        if reserved is not None and reserved < most:
+            yield Finding(
+                "function-reservation", str(function), f"has {reserved} reserved, its mappings ask for {most}"
+            )
+
+
+def functions_say_all(templates: Templates) -> Iterator[Finding]:
+    """Timeout, memory, a log group of its own with an end, a role of its own, tracing: nothing by default."""
+    roles: list[Address] = []
+    for address, function in templates.of_type(FUNCTION):
+        properties = function["Properties"]
+        for name in ("Timeout", "MemorySize", "Role", "Architectures", "RecursiveLoop"):
+            if name not in properties:
+                yield Finding("function-explicit", str(address), f"leaves {name} to its default")
+        if properties.get("TracingConfig", {}).get("Mode") != "Active":
+            yield Finding("function-tracing", str(address), "is not traced")
+        group = templates.target(address.stack, properties.get("LoggingConfig", {}).get("LogGroup"))
+        if group is None or "RetentionInDays" not in templates.properties(group):
+            yield Finding("function-logs", str(address), "has no log group of its own with a retention")
+        roles.append(_must(templates.target(address.stack, properties["Role"])))
+    for shared in {role for role in roles if roles.count(role) > 1}:
+        yield Finding("function-role", str(shared), "is shared by functions")
+
+
+def functions_have_the_environment(templates: Templates) -> Iterator[Finding]:
+    """Exactly the agreed variables: a misspelt one would be found by the first invocation only."""
+    for address, function in templates.of_type(FUNCTION):
+        variables = function["Properties"].get("Environment", {}).get("Variables", {})
+        # It would strip the assertions that the product relies on.
+        if "PYTHONOPTIMIZE" in variables:
+            yield Finding("function-assertions", str(address), "sets PYTHONOPTIMIZE")
+        if set(variables) != set(VARIABLES):
+            odd = sorted(set(variables) ^ set(VARIABLES))
+            yield Finding("function-environment", str(address), f"differs from the agreed variables by {odd}")
+
+
+def minutes_are_not_repeated(templates: Templates) -> Iterator[Finding]:
+    """What a rule invokes is invoked once per minute: old events and second tries only add load."""
+    once = set()
+    for address, config in templates.of_type("AWS::Lambda::EventInvokeConfig"):
+        if config["Properties"].get("MaximumRetryAttempts") == 0:
+            once.add(templates.target(address.stack, config["Properties"]["FunctionName"]))
+    for address, rule in templates.of_type("AWS::Events::Rule"):
+        for target in rule["Properties"]["Targets"]:
+            if templates.target(address.stack, target["Arn"]) not in once:
+                yield Finding("minute-retries", str(address), "invokes a function that is tried again")
+            if target.get("RetryPolicy", {}).get("MaximumRetryAttempts") != 0:
+                yield Finding("minute-retries", str(address), "delivers a minute more than once")
+
+
+def rights_are_named(templates: Templates) -> Iterator[Finding]:
+    """No action and no resource with a wildcard, but X-Ray's."""
+    for address, policy in templates.of_type("AWS::IAM::Policy"):
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            actions = _listed(statement["Action"])
+            if any("*" in str(action) for action in actions):
+                yield Finding("rights-actions", str(address), f"grants {actions}")
+            if "*" in str(statement["Resource"]) and not set(map(str, actions)) <= RIGHTS_ON_EVERYTHING:
+                yield Finding("rights-resources", str(address), f"grants {actions} on {statement['Resource']}")
+    for address, role in templates.of_type("AWS::IAM::Role"):
+        if role["Properties"].get("Policies"):
+            yield Finding("rights-inline", str(address), "has rights outside its policy")
+
+
+def truth_can_be_recovered(templates: Templates) -> Iterator[Finding]:
+    """Every table can be taken back to any second; where it outlives its stack, nobody deletes it by mistake."""
+    for address, table in templates.of_type(TABLE):
+        replica = table["Properties"]["Replicas"][0]
+        if not replica.get("PointInTimeRecoverySpecification", {}).get("PointInTimeRecoveryEnabled"):
+            yield Finding("table-recovery", str(address), "has no point-in-time recovery")
+        retained = table.get("DeletionPolicy") == "Retain" and table.get("UpdateReplacePolicy") == "Retain"
+        if retained != bool(replica.get("DeletionProtectionEnabled")):
+            yield Finding("table-protection", str(address), "is retained or protected, not both")
+
+
+CHECKS: tuple[Check, ...] = (
+    queues_have_dead_letters,
+    queues_are_closed,
+    visibility_outlasts_the_worker,
+    mappings_report_each_message,
+    reservations_cover_mappings,
+    functions_say_all,
+    functions_have_the_environment,
+    minutes_are_not_repeated,
+    rights_are_named,
+    truth_can_be_recovered,
+)
+
+
+def check(templates: Templates) -> list[Finding]:
+    """Everything that breaks a rule of the house."""
+    return [finding for rule in CHECKS for finding in rule(templates)]
+
+
+def _must(address: Address | None) -> Address:
+    """A reference that cannot be followed is a hole in the checks, not a pass."""
+    assert address is not None
+    return address
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
