@@ -34,6 +34,7 @@ class EventName(Enum):
     ENTRY_RESOLVED = "entry_resolved"  # label: verdict
     BUCKET_TAKEN = "bucket_taken"
     BUCKET_LOST = "bucket_lost"
+    ATTEMPT_BROKE = "attempt_broke"  # a bug of ours inside a worker: the hint comes again; label: fault
     STORE_FAULT = "store_fault"  # label: fault
     QUEUE_FAULT = "queue_fault"
 

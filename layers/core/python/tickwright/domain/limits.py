@@ -16,12 +16,12 @@ NAME_CHARS_MAX = 128
 TAGS_MAX = 20
 TAG_CHARS_MAX = 128
 DESCRIPTION_CHARS_MAX = 1_024
+URL_CHARS_MAX = 2_048
 IDEMPOTENCY_KEY_CHARS_MAX = 255  # the field's practice: a UUID fits many times
 
 # --- counts ----------------------------------------------------------------------------------------------------
 PAGE_ENTRIES_MAX = 100  # about 60 bytes an entry: a journal page stays under 8 write units
-DUE_PAGE = 100  # one page of the due index makes one journal page
-DUE_PAGES_A_TICK = 10  # a lane of a bucket gives way to the next after a thousand ticks
+DUE_PAGE = 1_000  # one query of the due index; stale entries of a page must not hide what stands behind them
 WAITING_PAGE = 100
 JOURNAL_PAGES_A_LOOK = 50
 WRITES_A_BATCH = 25  # BatchExecuteStatement's limit

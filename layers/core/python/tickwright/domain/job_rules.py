@@ -1,0 +1,212 @@
+"""From a job as JSON to a job that the scheduler can keep: the rules beyond types and unknown fields.
+
+Must not know HTTP: the shape has been checked before. Every problem names its field and says what to change. Promises: SEM-JOB-3,
+SEM-API-1.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from tickwright.domain import limits
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import CatchUp, CatchUpMode, JobSpec, Overlap, Target
+from tickwright.domain.lanes import Lane
+from tickwright.domain.limits import STANDARD
+from tickwright.domain.outcomes import FieldProblem
+from tickwright.domain.retry import Jitter, RetryPolicy
+from tickwright.domain.schedules import HashIdentity, OneOff, Schedule, ScheduleRefused, compact, parse, refuse_if_never
+
+T = TypeVar("T")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
+_URL = re.compile(r"https?://[^\s/?#]+[^\s]*")
+LANES_FOR_TENANTS = (Lane.HIGH, Lane.NORMAL, Lane.LOW)
+
+
+class JobRefused(ValueError):
+    """The job cannot be kept as it is; `errors` says all that is wrong with it."""
+
+    def __init__(self, errors: Sequence[FieldProblem]) -> None:
+        """Say what is wrong."""
+        self.errors = tuple(errors)
+        super().__init__("; ".join(f"{e.pointer}: {e.message}" for e in self.errors))
+
+
+class _Problems:
+    """Collects what is wrong, so that a user sees all of it at once."""
+
+    def __init__(self) -> None:
+        self.found: list[FieldProblem] = []
+
+    def add(self, pointer: str, code: str, message: str) -> None:
+        self.found.append(FieldProblem(pointer=pointer, code=code, message=message))
+
+    def number(self, at: str, value: object, lowest: float, highest: float, default: T) -> T:
+        """The number if it lies within the bounds, else the default and a problem."""
+        if value is None:
+            return default
+        if not isinstance(value, int | float) or isinstance(value, bool) or not lowest <= value <= highest:
+            self.add(at, "out_of_range", f"{value!r} is not between {lowest:g} and {highest:g}; use a number within.")
+            return default
+        return cast("T", value)
+
+    def choice(self, at: str, value: object, options: Mapping[str, T], default: T) -> T:
+        """One of the options by its name."""
+        if value is None:
+            return default
+        if not isinstance(value, str) or value not in options:
+            self.add(at, "unknown_value", f"{value!r} is none of {', '.join(options)}; use one of them.")
+            return default
+        return options[value]
+
+
+def read_spec(body: Mapping[str, object], *, identity: HashIdentity, now: Instant) -> JobSpec:
+    """The job that a body describes. Raises JobRefused with all problems."""
+    problems = _Problems()
+    schedule = _schedule(problems, _mapping(body.get("schedule")), identity, now)
+    catch_up = _catch_up(problems, _mapping(body.get("catchup")), schedule)
+    spec = _spec(problems, body, schedule, catch_up)
+    if problems.found or spec is None:
+        raise JobRefused(problems.found)
+    return spec
+
+
+def _spec(
+    problems: _Problems, body: Mapping[str, object], schedule: Schedule | None, catch_up: CatchUp
+) -> JobSpec | None:
+    lanes = {lane.value: lane for lane in LANES_FOR_TENANTS}
+    overlap = _mapping(body.get("overlap")).get("mode")
+    payload = json.dumps(body.get("payload"), separators=(",", ":"), ensure_ascii=False)
+    if (size := len(payload.encode())) > limits.PAYLOAD_BYTES_MAX:
+        advice = f"it has {size} bytes, the limit is {limits.PAYLOAD_BYTES_MAX}; store it elsewhere and pass a reference."
+        problems.add("/payload", "too_large", advice)
+    values: dict[str, Any] = {
+        "source": dict(_mapping(body.get("schedule"))),
+        "target": _target(problems, _mapping(body.get("target"))),
+        "payload": payload,
+        "lane": problems.choice("/priority", body.get("priority"), lanes, Lane.NORMAL),
+        "retry": _retry(problems, _mapping(body.get("retryPolicy"))),
+        "timeout_s": problems.number(
+            "/timeoutSec", body.get("timeoutSec"), 1, limits.TIMEOUT_S_MAX, limits.TIMEOUT_S_DEFAULT
+        ),
+        "run_deadline_s": problems.number(
+            "/runDeadlineSec", body.get("runDeadlineSec"), 1, limits.RUN_DEADLINE_S_MAX, None
+        ),
+        "overlap": problems.choice("/overlap/mode", overlap, {o.value: o for o in Overlap}, Overlap.SKIP),
+        "catch_up": catch_up,
+        **_words(problems, body),
+    }
+    return None if schedule is None else JobSpec(schedule=compact(schedule), **values)
+
+
+def _schedule(
+    problems: _Problems, source: Mapping[str, object], identity: HashIdentity, now: Instant
+) -> Schedule | None:
+    try:
+        schedule = parse(source, identity=identity)
+        # A caller's clock and the way here take a moment: "now" is not the past.
+        refuse_if_never(schedule, Instant(now - STANDARD.missed_after_ms))
+    except ScheduleRefused as refused:
+        for error in refused.errors:
+            problems.add(f"/schedule{error.pointer}", error.code, error.message)
+        return None
+    return schedule
+
+
+def _catch_up(problems: _Problems, source: Mapping[str, object], schedule: Schedule | None) -> CatchUp:
+    one_off = schedule is not None and isinstance(schedule.kind, OneOff)
+    mode = CatchUpMode.ALL if one_off else CatchUpMode.LATEST
+    window_s = limits.ONE_OFF_WINDOW_S_DEFAULT if one_off else limits.CATCHUP_WINDOW_S_DEFAULT
+    modes = {m.value: m for m in CatchUpMode}
+    at = "/catchup"
+    return CatchUp(
+        mode=problems.choice(f"{at}/mode", source.get("mode"), modes, mode),
+        window_s=round(
+            problems.number(f"{at}/windowSec", source.get("windowSec"), 60, limits.CATCHUP_WINDOW_S_MAX, window_s)
+        ),
+        on_resume=problems.choice(
+            f"{at}/onResume", source.get("onResume"), {"skip": False, "catchup": True}, default=False
+        ),
+    )
+
+
+def _retry(problems: _Problems, source: Mapping[str, object]) -> RetryPolicy:
+    backoff = _mapping(source.get("backoff"))
+    at = "/retryPolicy"
+    usual = RetryPolicy()
+    top = limits.BACKOFF_S_MAX
+    initial_s = problems.number(f"{at}/backoff/initialSec", backoff.get("initialSec"), 0, top, usual.initial_s)
+    max_s = problems.number(f"{at}/backoff/maxSec", backoff.get("maxSec"), 0, top, max(usual.backoff_s_max, initial_s))
+    if max_s < initial_s:
+        problems.add(f"{at}/backoff/maxSec", "out_of_range", "maxSec is under initialSec; raise it or lower initialSec.")
+        max_s = initial_s
+    return RetryPolicy(
+        max_attempts=round(
+            problems.number(
+                f"{at}/maxAttempts", source.get("maxAttempts"), 1, limits.ATTEMPTS_MAX, usual.max_attempts
+            )
+        ),
+        initial_s=initial_s,
+        factor=problems.number(f"{at}/backoff/factor", backoff.get("factor"), 1, 100, usual.factor),
+        backoff_s_max=max_s,
+        jitter=problems.choice(
+            f"{at}/backoff/jitter", backoff.get("jitter"), {j.value: j for j in Jitter}, usual.jitter
+        ),
+        retry_on=_names(problems, f"{at}/retryOn", source.get("retryOn")),
+        give_up_on=_names(problems, f"{at}/giveUpOn", source.get("giveUpOn")),
+    )
+
+
+def _target(problems: _Problems, source: Mapping[str, object]) -> Target:
+    kind = source.get("type")
+    settings = {name: value for name, value in source.items() if name != "type" and value is not None}
+    checks: Mapping[object, Callable[[_Problems, Mapping[str, object]], None]] = {
+        "http": _check_http,
+        "python": _check_python,
+    }
+    check = checks.get(kind)
+    if check is None:
+        known = ", ".join(str(name) for name in checks)
+        problems.add("/target/type", "unknown_value", f"{kind!r} is none of {known}; use one of them.")
+    else:
+        check(problems, settings)
+    return Target(kind=str(kind), settings=settings)
+
+
+def _check_http(problems: _Problems, settings: Mapping[str, object]) -> None:
+    url = settings.get("url")
+    if not isinstance(url, str) or len(url) > limits.URL_CHARS_MAX or not _URL.fullmatch(url) or "@" in url.split("/")[2]:
+        advice = "is not an http or https URL without credentials; write it as https://example.com/path."
+        problems.add("/target/url", "invalid_url", f"{str(url)[:100]!r} {advice}")
+
+
+def _check_python(problems: _Problems, settings: Mapping[str, object]) -> None:
+    handler = settings.get("handler")
+    if not isinstance(handler, str) or len(handler) > limits.NAME_CHARS_MAX or not _NAME.fullmatch(handler):
+        problems.add("/target/handler", "invalid_name", f"{str(handler)[:100]!r} is not a handler's name, as billing.nightly.")
+
+
+def _words(problems: _Problems, body: Mapping[str, object]) -> dict[str, object]:
+    name = body.get("name")
+    if name is not None and (len(str(name)) > limits.NAME_CHARS_MAX or not _NAME.fullmatch(str(name))):
+        advice = f"use up to {limits.NAME_CHARS_MAX} letters, digits and . _ : / -, beginning with a letter or a digit."
+        problems.add("/name", "invalid_name", f"{str(name)[:100]!r} is not a name; {advice}")
+    for field, most in (("owner", limits.TAG_CHARS_MAX), ("description", limits.DESCRIPTION_CHARS_MAX)):
+        if len(str(body.get(field) or "")) > most:
+            problems.add(f"/{field}", "too_large", f"it has over {most} characters; shorten it.")
+    tags = _names(problems, "/tags", body.get("tags"))
+    return {"name": name, "owner": body.get("owner"), "description": body.get("description"), "tags": tags}
+
+
+def _names(problems: _Problems, at: str, value: object) -> tuple[str, ...]:
+    words = tuple(str(word) for word in cast("Sequence[object]", value or ()))
+    if len(words) > limits.TAGS_MAX or any(not word or len(word) > limits.TAG_CHARS_MAX for word in words):
+        advice = f"at most {limits.TAGS_MAX} entries of 1 to {limits.TAG_CHARS_MAX} characters; remove or shorten some."
+        problems.add(at, "out_of_range", advice)
+        return ()
+    return words
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,130 @@
+"""The scheduler loop: once a second, for each bucket it holds, fire what comes due within the look-ahead.
+
+A shell around services/fire.py: it decides nothing. Any number may run; slot i of n prefers the buckets b with b % n = i and takes
+the others only when nobody else has them for a while. Promise: SEM-BUCKET-1.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from tickwright.domain import limits
+from tickwright.domain.events import EventName
+from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import LANES, Lane
+from tickwright.ports.faults import Unavailable
+from tickwright.services import leases as lease_service
+from tickwright.services.fire import fire
+from tickwright.services.kit import Kit
+from tickwright.services.leases import Leases
+from tickwright.services.memory import Memory
+from tickwright.services.release import release_due
+from tickwright.services.resolve import look_after
+
+_AT_ONCE = 8  # buckets worked on at the same time: what one process can keep in flight against a store
+
+
+@dataclass(slots=True)
+class SchedulerLoop:
+    """One scheduler process. `owner` must be fresh for each run of the process."""
+
+    kit: Kit
+    owner: str
+    slot: int = 0
+    slots: int = 1
+    leases: Leases = field(init=False)
+    _memory: Memory = field(default_factory=Memory)
+    _idle_until_ms: dict[tuple[int, Lane | None], int] = field(default_factory=dict)
+    _permits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    def __post_init__(self) -> None:
+        """Begin without buckets."""
+        assert 0 <= self.slot < self.slots
+        self.leases = Leases(owner=self.owner)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Tick until `stop` is set, then hand the buckets over. A sick store costs ticks, never the loop."""
+        while not stop.is_set():
+            started_ms = self.kit.clock.monotonic_ms()
+            await self._guarded(self.tick)
+            left_ms = self.kit.durations.tick_ms - (self.kit.clock.monotonic_ms() - started_ms)
+            await sleep_or_stop(self.kit, stop, left_ms)
+        await self._guarded(self._hand_over)
+
+    async def _hand_over(self) -> None:
+        for bucket in list(self.leases.mine):
+            await lease_service.give_up(self.kit, self.leases, bucket)
+
+    async def tick(self) -> None:
+        """One look at everything that is ours."""
+        await self._guarded(partial(lease_service.renew, self.kit, self.leases))
+        await asyncio.gather(*(self._serve(bucket) for bucket in range(self.kit.buckets)))
+
+    async def _serve(self, bucket: int) -> None:
+        async with self._permits:
+            await self._guarded(partial(self._serve_bucket, bucket))
+
+    async def _serve_bucket(self, bucket: int) -> None:
+        if not lease_service.holds(self.kit, self.leases, bucket) and not await self._take(bucket):
+            return
+        holding = self.leases.mine[bucket]
+        if not holding.resolved:
+            await self._resolve_left_behind(bucket)
+            holding.resolved = True
+        for lane in LANES:  # highest first: a herd in one lane never delays a higher one
+            if lease_service.holds(self.kit, self.leases, bucket):
+                await self._serve_lane(bucket, lane)
+        await self._serve_waiting(bucket)
+
+    async def _take(self, bucket: int) -> bool:
+        preferred = bucket % self.slots == self.slot
+        patience_ms = 0 if preferred else 2 * self.kit.durations.bucket_lease_ms
+        if not self._is_time(bucket, None, self.kit.durations.tick_ms):
+            return False
+        return await lease_service.take(self.kit, self.leases, bucket, patience_ms=patience_ms)
+
+    async def _resolve_left_behind(self, bucket: int) -> None:
+        """At take-over: help with what the last owner may have begun. Pages stay where they are until their time (R1)."""
+        until = Instant(self.kit.clock.now() + self.kit.durations.first_check_ms)
+        for page in await self.kit.store.pages(bucket, until=until, limit=limits.JOURNAL_PAGES_A_LOOK):
+            await look_after(self.kit, page)
+
+    async def _serve_lane(self, bucket: int, lane: Lane) -> None:
+        if not self._is_time(bucket, lane, 2 * self.kit.durations.tick_ms):
+            return
+        until = Instant(self.kit.clock.now() + self.kit.durations.lookahead_ms)
+        heads = await self.kit.store.due_eventually(bucket, lane, until=until, limit=limits.DUE_PAGE)
+        if heads:
+            self._idle_until_ms.pop((bucket, lane), None)
+            await fire(self.kit, bucket, heads, self._memory)
+
+    async def _serve_waiting(self, bucket: int) -> None:
+        if not self._is_time(bucket + self.kit.buckets, None, self.kit.durations.lookahead_ms // 2):
+            return
+        await release_due(self.kit, bucket)
+
+    def _is_time(self, place: int, lane: Lane | None, every_ms: int) -> bool:
+        """Whether a place that showed no work is worth a look again: well within the look-ahead, since submit fires the rest."""
+        now_ms = self.kit.clock.monotonic_ms()
+        if now_ms < self._idle_until_ms.get((place, lane), now_ms):
+            return False
+        self._idle_until_ms[place, lane] = now_ms + every_ms - self.kit.durations.tick_ms // 2
+        return True
+
+    async def _guarded(self, step: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await step()
+        except Unavailable as fault:
+            self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])
+
+
+async def sleep_or_stop(kit: Kit, stop: asyncio.Event, left_ms: int) -> None:
+    """Wait so long on the kit's clock, or until `stop` is set."""
+    sleeping = asyncio.ensure_future(kit.clock.sleep_ms(left_ms))
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        sleeping.cancel()
+        stopping.cancel()

@@ -1,0 +1,43 @@
+"""The watch loop: looks after journal pages whose time has come, from the start of each partition, without a cursor.
+
+A shell around services/resolve.py: any number may run, and none needs a lease. Promise: SEM-JOURNAL-2.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from tickwright.domain import limits
+from tickwright.domain.events import EventName
+from tickwright.loops.scheduler import sleep_or_stop
+from tickwright.ports.faults import Unavailable
+from tickwright.services.kit import Kit
+from tickwright.services.resolve import resolve
+
+
+@dataclass(slots=True)
+class WatchLoop:
+    """One watcher."""
+
+    kit: Kit
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look every ten seconds until `stop` is set."""
+        while not stop.is_set():
+            await self.look()
+            await sleep_or_stop(self.kit, stop, self.kit.durations.watch_ms)
+
+    async def look(self) -> int:
+        """Resolve every page that is due; how many pages. A sick store costs a look, never the loop."""
+        pages = 0
+        for bucket in range(self.kit.buckets):
+            try:
+                pages += await self._look_at(bucket)
+            except Unavailable as fault:
+                self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, bucket=str(bucket))
+        return pages
+
+    async def _look_at(self, bucket: int) -> int:
+        pages = await self.kit.store.pages(bucket, until=self.kit.clock.now(), limit=limits.JOURNAL_PAGES_A_LOOK)
+        for page in pages:
+            await resolve(self.kit, page)
+        return len(pages)

@@ -1,0 +1,199 @@
+"""One attempt, from its claim to its end: run the target, keep the lease, stop in time, report.
+
+The holder stops by itself when its own monotonic clock says that the lease may be over, counted from before each write was sent; what
+it reports after that is refused by the epoch. Promises: SEM-LEASE-3, SEM-LEASE-4, SEM-FENCE-1, SEM-CANCEL-4, SEM-TIMEOUT-1.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tickwright.domain import limits
+from tickwright.domain.attempts import Failure, Fatal, NotRun, UserResult, an_error
+from tickwright.domain.executions import Reason
+from tickwright.domain.ids import WorkerId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Definition
+from tickwright.domain.outcomes import Code, Refusal
+from tickwright.ports.faults import Unavailable
+from tickwright.ports.queue import Hint
+from tickwright.ports.runner import Invocation, Runner
+from tickwright.services.claim import Claimed, NotNow, Over, claim
+from tickwright.services.kit import Kit
+from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """Who works, with what, and whether it is to let go of everything (draining)."""
+
+    kit: Kit
+    runners: Mapping[str, Runner]
+    worker_id: WorkerId
+    drain: asyncio.Event
+
+
+async def work(worker: Worker, hint: Hint) -> Over | NotNow:
+    """Do what a hint asks for, and say what is to become of the hint. Raises Unavailable if a port is down: it comes again."""
+    kit = worker.kit
+    if (early_ms := hint.due_at - kit.clock.now()) > 2 * kit.durations.tick_ms:
+        return NotNow(after_ms=early_ms)
+    await kit.clock.sleep_until(hint.due_at)  # queues deliver early by up to a second, never late
+    definition = await kit.store.definition(hint.ref.job_id, hint.job_version)
+    timeout_s = limits.TIMEOUT_S_DEFAULT if definition is None else definition.spec.timeout_s
+    claimed = await claim(kit, hint.ref, worker=worker.worker_id, timeout_ms=timeout_s * 1_000)
+    if not isinstance(claimed, Claimed):
+        return claimed
+    result = await _attempt(worker, claimed, definition)
+    if isinstance(result, Refusal):
+        return NotNow(after_ms=kit.durations.lease_ms)  # somebody else's now: leave its hint alone
+    return await _report(kit, claimed, result)
+
+
+async def _attempt(worker: Worker, claimed: Claimed, definition: Definition | None) -> UserResult | Refusal:
+    if definition is None or definition.version != claimed.execution.job_version:
+        return Fatal(error=an_error("DefinitionMissing", "The job's definition of this version does not exist."))
+    runner = worker.runners.get(definition.spec.target.kind)
+    if runner is None:
+        known = ", ".join(sorted(worker.runners))
+        message = f"This worker runs no {definition.spec.target.kind!r} targets, only {known}."
+        return Fatal(error=an_error("UnknownTarget", message))
+    return await _Attempt(worker=worker, claimed=claimed).run(runner, definition)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Attempt:
+    """A target that runs, and the lease that is kept for it."""
+
+    worker: Worker
+    claimed: Claimed
+    lease_sent_ms: int = 0
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self, runner: Runner, definition: Definition) -> UserResult | Refusal:
+        """Run the target until it ends, or until there is a reason to end it."""
+        self.lease_sent_ms = self.claimed.sent_ms
+        invocation = Invocation(
+            execution=self.claimed.execution,
+            definition=definition,
+            epoch=self.claimed.execution.lease_epoch,
+            deadline_at=deadline_of(self.claimed.execution),
+            cancelled=self.stop.is_set,
+            wait_cancelled=self._stopped,
+        )
+        running = asyncio.ensure_future(runner.run(invocation))
+        draining = asyncio.ensure_future(self.worker.drain.wait())
+        try:
+            return await self._watch_over(running, draining)
+        finally:
+            self.stop.set()
+            draining.cancel()
+            running.cancel()
+
+    async def _stopped(self) -> None:
+        await self.stop.wait()
+
+    async def _watch_over(
+        self, running: "asyncio.Future[UserResult]", draining: "asyncio.Future[Any]"
+    ) -> UserResult | Refusal:
+        wait_ms = self._until_next_beat()
+        while True:
+            both: set[asyncio.Future[Any]] = {running, draining}
+            await asyncio.wait(both, timeout=wait_ms / 1_000, return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                return _result_of(running)
+            if draining.done():
+                await self._let_go(running)
+                return _result_of(running) if _ended_well(running) else NotRun()
+            if (reason := await self._beat()) is not None:
+                return await self._end(running, reason)
+            wait_ms = self._until_next_beat()
+
+    def _until_next_beat(self) -> int:
+        """A heartbeat's time, or what is left: also sooner when the last one did not get through."""
+        kit = self.worker.kit
+        since_ms = kit.clock.monotonic_ms() - self.lease_sent_ms
+        due_ms = kit.durations.heartbeat_ms - since_ms
+        if due_ms <= 0:
+            due_ms = max(1, kit.durations.heartbeat_ms // 5)
+        left_ms = deadline_of(self.claimed.execution) - kit.clock.now()
+        return max(1, min(due_ms, left_ms))
+
+    async def _beat(self) -> Refusal | None:
+        """Keep the lease; why the attempt must end, if it must."""
+        kit, execution = self.worker.kit, self.claimed.execution
+        if kit.clock.now() >= deadline_of(execution):
+            return OUT_OF_TIME
+        sent_ms = kit.clock.monotonic_ms()
+        try:
+            answer = await heartbeat(kit, execution, execution.lease_epoch)
+        except Unavailable:
+            answer = Extended(until=kit.clock.now())
+            sent_ms = self.lease_sent_ms
+        if isinstance(answer, Refusal):
+            return answer
+        self.lease_sent_ms = sent_ms
+        over_ms = sent_ms + kit.durations.lease_ms - kit.durations.clock_error_ms
+        if kit.clock.monotonic_ms() >= over_ms:
+            return Refusal(code=Code.LEASE_LOST, detail="The lease may be over by the worker's own clock.")
+        return None
+
+    async def _end(self, running: "asyncio.Future[UserResult]", reason: Refusal) -> UserResult | Refusal:
+        """Stop the target for a reason, and say what is to be reported."""
+        await self._let_go(running)
+        match reason.code:
+            case Code.CANCELLED:
+                await stopped(self.worker.kit, self.claimed.execution)
+                return reason
+            case Code.DEADLINE:
+                return _out_of_time(self.claimed, self.worker.kit.clock.now())
+            case _:
+                return reason
+
+    async def _let_go(self, running: "asyncio.Future[UserResult]") -> None:
+        """Ask the target to stop, wait a moment, then cancel it. Code in a thread cannot be stopped: its writes are fenced."""
+        self.stop.set()
+        grace_ms = self.worker.kit.durations.heartbeat_ms // 3
+        await asyncio.wait({running}, timeout=grace_ms / 1_000)
+        if not running.done():
+            running.cancel()
+            await asyncio.wait({running}, timeout=grace_ms / 1_000)
+
+
+def _ended_well(running: "asyncio.Future[UserResult]") -> bool:
+    return running.done() and not running.cancelled() and running.exception() is None
+
+
+def _result_of(running: "asyncio.Future[UserResult]") -> UserResult:
+    """What the target said; a runner that raises has broken its contract, which is a failure like any other."""
+    if running.cancelled():
+        return Failure(error=an_error("Cancelled", "The target was cancelled from inside."))
+    if (raised := running.exception()) is not None:
+        return Failure(error=an_error(type(raised).__name__, str(raised)))
+    return running.result()
+
+
+def _out_of_time(claimed: Claimed, now: Instant) -> Failure | Fatal:
+    execution = claimed.execution
+    run_over = execution.run_deadline_at is not None and execution.run_deadline_at <= now
+    if run_over:
+        return Fatal(error=an_error("RunDeadline", "The run's deadline has passed."), reason=Reason.EXPIRED)
+    message = f"The attempt's time limit ended (attempt {execution.attempt})."
+    return Failure(error=an_error("TimedOut", message), reason=Reason.TIMED_OUT)
+
+
+async def _report(kit: Kit, claimed: Claimed, result: UserResult) -> Over | NotNow:
+    """Report, again and again while the lease may last: a store that is down for a moment must not cost a finished run."""
+    pause_ms = max(1, kit.durations.heartbeat_ms // 20)
+    began_ms = kit.clock.monotonic_ms()
+    while True:
+        try:
+            answer = await report(kit, claimed.execution, result)
+        except Unavailable:
+            if kit.clock.monotonic_ms() - began_ms > kit.durations.lease_ms:
+                raise
+            await kit.clock.sleep_ms(round(pause_ms * (0.5 + kit.entropy.fraction())))
+            pause_ms = min(2 * pause_ms, kit.durations.heartbeat_ms)
+            continue
+        return NotNow(after_ms=kit.durations.lease_ms) if isinstance(answer, Refusal) else Over()
