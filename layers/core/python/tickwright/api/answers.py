@@ -1,0 +1,170 @@
+"""What the API shows: the name and the type of every member of every answer.
+
+Must not know how the values are found (views.py). The schemas of openapi.json are made from these types, and the type
+checker holds views.py to them. Promise: SEM-API-2.
+"""
+
+from typing import Any, Required
+
+from typing_extensions import TypedDict
+
+from tickwright.api.problems import ProblemJson
+
+
+class SpecFieldsJson(TypedDict):
+    """A job as its tenant wants it, without the payload."""
+
+    name: str | None
+    schedule: dict[str, Any]
+    target: dict[str, Any]
+    retryPolicy: dict[str, Any]
+    timeoutSec: int
+    runDeadlineSec: int | None
+    priority: str
+    overlap: dict[str, Any]
+    catchup: dict[str, Any]
+    tags: list[str]
+    owner: str | None
+    description: str | None
+
+
+class SpecJson(SpecFieldsJson):
+    """A job as its tenant wants it: what POST takes and PATCH changes."""
+
+    payload: Any
+
+
+class MovingJson(TypedDict):
+    """What a job is and does, beside what its tenant wants. `activeExecutionId`: the run that occupies it."""
+
+    jobId: str
+    status: str
+    version: int
+    createdAt: str
+    resolvedCron: list[str] | None
+    nextRunAt: str | None
+    lastScheduledTime: str | None
+    activeExecutionId: str | None
+
+
+class JobSummaryJson(MovingJson, SpecFieldsJson):
+    """A job in a list: everything but its payload."""
+
+
+class JobJson(JobSummaryJson):
+    """A job."""
+
+    payload: Any
+    etag: str
+
+
+# `class` is a word of Python, so these two have the other form. The fingerprint groups errors of one cause.
+ErrorSummaryJson = TypedDict("ErrorSummaryJson", {"class": str, "message": str, "fingerprint": str})
+FullErrorJson = TypedDict("FullErrorJson", {"class": str, "message": str, "fingerprint": str, "trace": str})
+
+
+class PassedOverJson(TypedDict):
+    """The ticks that one row stands for; `exact` is false where the count is a lower bound."""
+
+    first: str
+    last: str
+    count: int
+    exact: bool
+
+
+class ExecutionFieldsJson(TypedDict):
+    """An execution without what may be long."""
+
+    executionId: str
+    jobId: str
+    jobVersion: int
+    status: str
+    reason: str | None
+    cause: str
+    leaseEpoch: int
+    attempt: int
+    maxAttempts: int
+    scheduledTime: str
+    createdAt: str
+    startedAt: str | None
+    finishedAt: str | None
+    retryAt: str | None
+    leaseUntil: str | None
+    deadline: str | None
+    runDeadline: str | None
+    workerId: str | None
+    priority: str
+    passedOver: PassedOverJson | None
+
+
+class ExecutionSummaryJson(ExecutionFieldsJson):
+    """An execution in a list: everything but its result and its trace."""
+
+    error: ErrorSummaryJson | None
+
+
+class ExecutionJson(ExecutionFieldsJson):
+    """An execution: one tick of a job, or one run that somebody asked for."""
+
+    error: FullErrorJson | None
+    result: Any
+    etag: str
+
+
+class JobsJson(TypedDict):
+    """One page of jobs; `nextToken` is null on the last. A page may be empty and have a next."""
+
+    jobs: list[JobSummaryJson]
+    nextToken: str | None
+
+
+class ExecutionsJson(TypedDict):
+    """One page of executions, newest first; `nextToken` is null on the last. A page may be empty and have a next."""
+
+    executions: list[ExecutionSummaryJson]
+    nextToken: str | None
+
+
+class ExplanationJson(TypedDict):
+    """What an execution waits for, since when, and when it should start."""
+
+    executionId: str
+    waitsFor: str
+    since: str
+    startsAt: str | None
+
+
+class ExtendedJson(TypedDict):
+    """Until when the lease of a worker runs now."""
+
+    extendUntil: str
+
+
+class OutcomeJson(TypedDict, total=False):
+    """What became of one job of a batch: `job` where it was accepted, `problem` where it was refused."""
+
+    status: Required[int]
+    replayed: Required[bool]
+    job: JobJson
+    problem: ProblemJson
+
+
+class BatchJson(TypedDict):
+    """The outcomes, in the order of the jobs sent."""
+
+    outcomes: list[OutcomeJson]
+
+
+class MeJson(TypedDict):
+    """Whose key this is, and what it may do."""
+
+    tenantId: str
+    label: str
+    scopes: list[str]
+
+
+class HealthJson(TypedDict):
+    """Whether the installation answers, its store included."""
+
+    status: str
+    version: str

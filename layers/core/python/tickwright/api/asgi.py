@@ -1,0 +1,67 @@
+"""The API for any ASGI server: reads a body no further than its limit, and passes all else on.
+
+Must not know which server (server.py) nor the endpoints.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from tickwright.api.call import Api
+from tickwright.api.exchange import Request, Response
+from tickwright.api.service import answer
+from tickwright.domain import limits
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+AsgiApp = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def asgi_app(api: Api) -> AsgiApp:
+    """The API as an ASGI application. It has nothing to start and nothing to stop."""
+
+    async def app(scope: Message, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http", "the server is told to send neither lifespan nor websocket events"
+        response = await answer(api, await _request(scope, receive))
+        await _send(send, response)
+
+    return app
+
+
+async def _request(scope: Message, receive: Receive) -> Request:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    client = scope.get("client")
+    return Request(
+        method=scope["method"],
+        path=scope["path"],
+        query=tuple(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)),
+        headers=headers,
+        body=await _body(receive),
+        source_ip=client[0] if client else "",
+    )
+
+
+async def _body(receive: Receive) -> bytes:
+    """The body, or its beginning with one byte more than is allowed: then the endpoint refuses it."""
+    body = bytearray()
+    while len(body) <= limits.BODY_BYTES_MAX:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)
+
+
+async def _send(send: Send, response: Response) -> None:
+    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items()]
+    if response.status != _NOT_MODIFIED:
+        headers.append((b"content-length", str(len(response.body)).encode()))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
+
+
+_NOT_MODIFIED = 304

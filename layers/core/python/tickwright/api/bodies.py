@@ -1,0 +1,255 @@
+"""Which shape every body and every query of the API has; the schemas of openapi.json are made from these models.
+
+Must not know the rules across fields: domain/job_rules.py reads what passes here. Unknown names and other types are
+refused (SEM-API-1): a typing error that is silently ignored is a job that silently runs otherwise.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from tickwright.domain import limits
+from tickwright.domain.jobs import JobStatus
+
+HEADERS_MAX = 30
+HEADER_CHARS_MAX = 2_048
+WORKER_ID_CHARS_MAX = 128
+BATCH_JOBS_MAX = 100
+TRACE_CHARS_ACCEPTED = 65_536  # the beginning of a long trace is cut, as that of a target's own is
+MESSAGE_CHARS_ACCEPTED = 65_536
+
+# The target's adapter sets these itself; a tenant's would contradict them.
+RESERVED_HEADERS = frozenset(
+    {
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
+        "content-type", "content-encoding", "accept-encoding", "proxy-authorization", "proxy-connection",
+        "idempotency-key", "traceparent", "user-agent",
+    }
+)  # fmt: skip
+
+
+class Shape(BaseModel):
+    """A JSON object with exactly these members."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, alias_generator=to_camel, hide_input_in_errors=True
+    )
+
+
+class Empty(Shape):
+    """No body, or an empty object."""
+
+
+def _no_reserved_name(headers: dict[str, str]) -> dict[str, str]:
+    names = [name.lower() for name in headers]
+    reserved = sorted(RESERVED_HEADERS.intersection(names))
+    if reserved:
+        raise ValueError(f"Tickwright sets {', '.join(reserved)} itself; leave it out.")
+    if len(set(names)) < len(names):
+        raise ValueError("A header's name stands twice, in other case; keep one.")
+    return headers
+
+
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
+HeaderValue = Annotated[str, Field(max_length=HEADER_CHARS_MAX, pattern=r"^[\x20-\x7E]*$")]
+Headers = Annotated[dict[HeaderName, HeaderValue], Field(max_length=HEADERS_MAX), AfterValidator(_no_reserved_name)]
+Text = Annotated[str, Field(min_length=1, max_length=limits.TAG_CHARS_MAX)]
+
+
+class HttpTarget(Shape):
+    """POSTs the payload to an address.
+
+    2xx is a success; 408, 425, 429 and 5xx are tried again; other 4xx end the execution; redirects are not followed.
+    """
+
+    type: Literal["http"]
+    url: Annotated[
+        str, Field(min_length=1, max_length=limits.URL_CHARS_MAX, examples=["https://example.com/hooks/nightly"])
+    ]
+    headers: Headers = Field(default={}, description="Sent with every attempt.")
+
+
+class PythonTarget(Shape):
+    """Calls a handler that is registered in the worker."""
+
+    type: Literal["python"]
+    handler: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$", examples=["nightly-report"])]
+
+
+class Backoff(Shape):
+    """How long to wait before the next attempt: `initialSec`, then `factor` times longer each time, up to `maxSec`."""
+
+    initial_sec: Annotated[float, Field(ge=0, le=limits.BACKOFF_S_MAX, allow_inf_nan=False)] = 10
+    factor: Annotated[float, Field(ge=1, le=100, allow_inf_nan=False)] = 2
+    max_sec: Annotated[float, Field(ge=0, le=limits.BACKOFF_S_MAX, allow_inf_nan=False)] = 3_600
+    jitter: Literal["full", "none"] = "full"
+
+
+ErrorClasses = Annotated[list[Text], Field(max_length=limits.TAGS_MAX)]
+
+
+class RetryPolicy(Shape):
+    """How often a failure is tried again. An attempt is a claim by a worker."""
+
+    max_attempts: Annotated[int, Field(ge=1, le=limits.ATTEMPTS_MAX)] = 3
+    backoff: Backoff = Backoff()
+    retry_on: ErrorClasses = Field(default=[], description="Only these error classes are tried again; empty: all.")
+    give_up_on: ErrorClasses = Field(default=[], description="These error classes are not tried again.")
+
+
+class Overlap(Shape):
+    """What happens to a tick that finds the run before it unfinished."""
+
+    mode: Literal["skip", "allow"] = "skip"
+
+
+class CatchUp(Shape):
+    """What happens to ticks that were missed."""
+
+    mode: Literal["all", "latest", "none"] | None = None
+    window_sec: Annotated[int, Field(ge=60, le=limits.CATCHUP_WINDOW_S_MAX)] | None = None
+    on_resume: Literal["skip", "catchup"] = "skip"
+
+
+# The schedule's own reader (domain/schedules/spec.py) names every member that is wrong; here it need only be an object.
+_INSTANT = {"type": "string", "format": "date-time"}
+Schedule = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "title": "Schedule",
+            "description": "Exactly one of runAt, cron and every.",
+            "properties": {
+                "runAt": _INSTANT | {"description": "Once, at this instant."},
+                "cron": {
+                    "description": "Five fields as in crontab(5), or a list: their union.",
+                    "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
+                },
+                "every": {"type": "string", "description": "An ISO 8601 duration, such as PT15M: elapsed time."},
+                "phase": {"type": "string", "description": "An ISO 8601 duration: how far from the full period."},
+                "timezone": {"type": "string", "description": "An IANA zone.", "default": "UTC"},
+                "startAt": _INSTANT,
+                "endAt": _INSTANT,
+                "maxRuns": {"type": "integer", "minimum": 1},
+                "dayMatch": {"type": "string", "enum": ["or", "and"], "default": "or"},
+                "allowSeconds": {"type": "boolean", "default": False},
+                "dst": {
+                    "type": "object",
+                    "properties": {
+                        "gap": {"type": "string", "enum": ["shift", "skip"], "default": "shift"},
+                        "overlap": {"type": "string", "enum": ["first", "second", "both"], "default": "first"},
+                    },
+                    "additionalProperties": False,
+                },
+            },
+            "additionalProperties": False,
+            "examples": [{"cron": "30 2 * * 1-5", "timezone": "Europe/Berlin"}, {"every": "PT15M"}],
+        }
+    ),
+]
+
+
+class JobBody(Shape):
+    """A job as its tenant wants it."""
+
+    schedule: Schedule
+    target: Annotated[HttpTarget | PythonTarget, Field(discriminator="type")]
+    payload: Any = Field(default=None, description="Any JSON; handed to the target as it is.")
+    name: Annotated[str, Field(min_length=1, max_length=limits.NAME_CHARS_MAX)] | None = None
+    retry_policy: RetryPolicy | None = None
+    timeout_sec: Annotated[int, Field(ge=1, le=limits.TIMEOUT_S_MAX)] | None = Field(
+        default=None, description=f"How long one attempt may take; {limits.TIMEOUT_S_DEFAULT} if absent."
+    )
+    run_deadline_sec: Annotated[int, Field(ge=1, le=limits.RUN_DEADLINE_S_MAX)] | None = Field(
+        default=None, description="How long all attempts and the waiting between them may take."
+    )
+    priority: Literal["high", "normal", "low"] | None = None
+    overlap: Overlap | None = None
+    catchup: CatchUp | None = None
+    tags: Annotated[list[Text], Field(max_length=limits.TAGS_MAX)] | None = None
+    owner: Text | None = None
+    description: Annotated[str, Field(max_length=limits.DESCRIPTION_CHARS_MAX)] | None = None
+
+
+class BatchBody(Shape):
+    """Up to a hundred jobs; each is accepted or refused by itself."""
+
+    jobs: Annotated[list[Any], Field(min_length=1, max_length=BATCH_JOBS_MAX)]
+
+
+LeaseEpoch = Annotated[int, Field(ge=1, le=2**53 - 1, description="The epoch of the lease that the worker holds.")]
+WorkerName = Annotated[str, Field(min_length=1, max_length=WORKER_ID_CHARS_MAX, pattern=r"^[\x21-\x7E]+$")]
+
+
+class HeartbeatBody(Shape):
+    """A worker says that it is still running an attempt."""
+
+    worker_id: WorkerName
+    lease_epoch: LeaseEpoch
+
+
+class CompleteBody(Shape):
+    """A worker says that an attempt has succeeded."""
+
+    lease_epoch: LeaseEpoch
+    result: Any = Field(default=None, description=f"Any JSON of up to {limits.RESULT_BYTES_MAX} bytes.")
+
+
+class ErrorBody(Shape):
+    """What went wrong: a class to group and to decide by, and a message for people."""
+
+    error_class: Text = Field(alias="class")
+    message: Annotated[str, Field(max_length=MESSAGE_CHARS_ACCEPTED)] = ""
+    trace: Annotated[str, Field(max_length=TRACE_CHARS_ACCEPTED)] = ""
+
+
+AfterSec = Annotated[float, Field(ge=0, le=limits.RETRY_AFTER_S_MAX, allow_inf_nan=False)]
+
+
+class FailBody(Shape):
+    """A worker says how an attempt failed.
+
+    `failure` is tried again by the job's policy, `fatal` is not, `retryLater` comes again and does not count.
+    """
+
+    lease_epoch: LeaseEpoch
+    kind: Literal["failure", "fatal", "retryLater"] = "failure"
+    error: ErrorBody | None = Field(default=None, description="Required unless kind is retryLater.")
+    after_sec: AfterSec | None = Field(
+        default=None, description="Wait at least so long before the next attempt. Required if kind is retryLater."
+    )
+
+
+class Query(BaseModel):
+    """The parameters of a list; their values come as text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+
+    limit: Annotated[int, Field(ge=1, le=limits.LIST_PAGE_MAX)] = limits.LIST_PAGE_DEFAULT
+    next_token: Annotated[str, Field(max_length=1_024)] | None = Field(
+        default=None, description="The nextToken of the page before; every other parameter as it was then."
+    )
+
+
+class JobsQuery(Query):
+    """Which jobs to list; by name (those without one by their id)."""
+
+    prefix: Annotated[str, Field(max_length=limits.NAME_CHARS_MAX)] = Field(
+        default="", description="Only names that begin so."
+    )
+    status: JobStatus | None = None
+    tag: Text | None = None
+
+
+class AttentionQuery(Query):
+    """Which executions to list: those that are dead, newest first. All others are listed by job."""
+
+    attention: Literal["true"]
+
+
+class NoQuery(BaseModel):
+    """No parameters."""
+
+    model_config = ConfigDict(extra="forbid")

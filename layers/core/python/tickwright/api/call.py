@@ -1,0 +1,88 @@
+"""What an endpoint is given: the request, read and checked, and who sends it.
+
+Must not know the endpoints.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from tickwright.api.exchange import Caller, Request, Response, json_response
+from tickwright.api.pages import ListName, key_of_token, page_token
+from tickwright.domain.ids import TenantId
+from tickwright.services.kit import Kit
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """An installation's API. `behind_gateway`: callers come from API Gateway's authorizer, and from nowhere else."""
+
+    kit: Kit
+    page_secret: bytes = field(repr=False)
+    behind_gateway: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of one endpoint. `body` and `query` are of the route's models; `value` is the body as it was sent."""
+
+    api: Api
+    request: Request
+    request_id: str
+    params: Mapping[str, str]
+    query: BaseModel
+    body: BaseModel | None
+    value: object
+    maybe_caller: Caller | None
+
+    @property
+    def kit(self) -> Kit:
+        """The ports."""
+        return self.api.kit
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls; only open endpoints have none."""
+        assert self.maybe_caller is not None
+        return self.maybe_caller
+
+    @property
+    def tenant_id(self) -> TenantId:
+        """Whose things are seen: from the credential alone."""
+        return self.caller.tenant_id
+
+    def read(self, model: type[ModelT]) -> ModelT:
+        """The body as its route's model."""
+        assert isinstance(self.body, model)
+        return self.body
+
+    def asked(self, model: type[ModelT]) -> ModelT:
+        """The query as its route's model."""
+        assert isinstance(self.query, model)
+        return self.query
+
+    def after_key(self, token: str | None) -> str | None:
+        """Where the page that the token stands for begins."""
+        return None if token is None else key_of_token(self.api.page_secret, self._list_name(), token)
+
+    def next_token(self, key: str | None) -> str | None:
+        """The token of the next page."""
+        return None if key is None else page_token(self.api.page_secret, self._list_name(), key)
+
+    def _list_name(self) -> ListName:
+        filters = tuple((name, value) for name, value in self.request.query if name not in {"limit", "nextToken"})
+        return ListName(tenant_id=self.tenant_id, path=self.request.path, filters=filters)
+
+
+def created(location: str, value: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
+    """201 of something that has an ETag."""
+    return json_response(201, value, {"Location": location, "ETag": str(value["etag"]), **(headers or {})})
+
+
+def shown(value: Mapping[str, object], cache: str = "private, no-cache") -> Response:
+    """200 of something that has an ETag."""
+    return json_response(200, value, {"ETag": str(value["etag"]), "Cache-Control": cache, "Vary": "Authorization"})

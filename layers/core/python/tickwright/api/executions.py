@@ -1,0 +1,131 @@
+"""The endpoints of executions: list, look at, explain, cancel; and what a worker reports of the attempt that it holds.
+
+Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-API-3, SEM-FENCE-1.
+"""
+
+import json
+
+from tickwright.api.answers import ExecutionsJson, ExplanationJson, ExtendedJson
+from tickwright.api.bodies import AttentionQuery, CompleteBody, FailBody, HeartbeatBody, Query
+from tickwright.api.call import Call, shown
+from tickwright.api.exchange import Response, as_json, json_response
+from tickwright.api.problems import granted, invalid
+from tickwright.api.views import execution_json, execution_summary_json, time_json
+from tickwright.domain import limits
+from tickwright.domain.attempts import Failure, Fatal, RetryLater, an_error
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import Epoch, JobId
+from tickwright.domain.instants import to_rfc3339
+from tickwright.domain.outcomes import Refusal
+from tickwright.ports.store import Listing
+from tickwright.services.cancel import cancel_execution
+from tickwright.services.jobs import explain_execution, get_execution, list_attention, list_executions
+from tickwright.services.report import report_failure, report_heartbeat, report_success
+
+# One that has ended changes only by a redrive; one that has not may change within a second. A poller that is offline
+# for a while may show what it had.
+_CACHE_ENDED = "private, max-age=30, stale-if-error=86400"
+_CACHE_OPEN = "private, max-age=1, stale-if-error=60"
+
+
+async def list_of_job(call: Call) -> Response:
+    """GET /v1/jobs/{jobId}/executions."""
+    query = call.asked(Query)
+    after_key = call.after_key(query.next_token)
+    job_id = JobId(call.params["jobId"])
+    page = await list_executions(call.kit, call.tenant_id, job_id, limit=query.limit, after_key=after_key)
+    return _page(call, granted(page))
+
+
+async def list_those_that_need_attention(call: Call) -> Response:
+    """GET /v1/executions?attention=true."""
+    query = call.asked(AttentionQuery)
+    after_key = call.after_key(query.next_token)
+    return _page(call, await list_attention(call.kit, call.tenant_id, limit=query.limit, after_key=after_key))
+
+
+def _page(call: Call, page: Listing[Execution]) -> Response:
+    answer: ExecutionsJson = {
+        "executions": [execution_summary_json(execution) for execution in page.items],
+        "nextToken": call.next_token(page.next_key),
+    }
+    return json_response(200, answer)
+
+
+async def get(call: Call) -> Response:
+    """GET /v1/executions/{executionId}."""
+    return _shown(await get_execution(call.kit, call.tenant_id, _id(call)))
+
+
+async def explain(call: Call) -> Response:
+    """GET /v1/executions/{executionId}/explanation."""
+    explanation = granted(await explain_execution(call.kit, call.tenant_id, _id(call)))
+    answer: ExplanationJson = {
+        "executionId": _id(call),
+        "waitsFor": explanation.waits_for,
+        "since": to_rfc3339(explanation.since),
+        "startsAt": time_json(explanation.starts_at),
+    }
+    return json_response(200, answer)
+
+
+async def cancel(call: Call) -> Response:
+    """POST /v1/executions/{executionId}/cancel."""
+    return _shown(await cancel_execution(call.kit, call.tenant_id, _id(call)))
+
+
+async def heartbeat(call: Call) -> Response:
+    """POST /v1/executions/{executionId}/heartbeat."""
+    body = call.read(HeartbeatBody)
+    extended = granted(
+        await report_heartbeat(
+            call.kit, call.tenant_id, _id(call), epoch=Epoch(body.lease_epoch), worker=body.worker_id
+        )
+    )
+    answer: ExtendedJson = {"extendUntil": to_rfc3339(extended.until)}
+    return json_response(200, answer)
+
+
+async def complete(call: Call) -> Response:
+    """POST /v1/executions/{executionId}/complete."""
+    body = call.read(CompleteBody)
+    result = _result(body)
+    epoch = Epoch(body.lease_epoch)
+    return _shown(await report_success(call.kit, call.tenant_id, _id(call), epoch=epoch, result=result))
+
+
+async def fail(call: Call) -> Response:
+    """POST /v1/executions/{executionId}/fail."""
+    body = call.read(FailBody)
+    epoch = Epoch(body.lease_epoch)
+    return _shown(await report_failure(call.kit, call.tenant_id, _id(call), epoch=epoch, failed=_failed(body)))
+
+
+def _result(body: CompleteBody) -> str | None:
+    if body.result is None:
+        return None
+    text = as_json(body.result)
+    if len(text) > limits.RESULT_BYTES_MAX:
+        remedy = f"It has {len(text)} bytes and may have {limits.RESULT_BYTES_MAX}; store it and send where it is."
+        raise invalid("/result", "too_large", remedy)
+    return json.dumps(body.result, separators=(",", ":"), ensure_ascii=False)
+
+
+def _failed(body: FailBody) -> Failure | Fatal | RetryLater:
+    if body.kind == "retryLater":
+        if body.after_sec is None:
+            raise invalid("/afterSec", "missing", "It is required beside retryLater; say how long to wait.")
+        return RetryLater(after_s=body.after_sec)
+    if body.error is None:
+        raise invalid("/error", "missing", "It is required; say what went wrong, or send kind retryLater.")
+    error = an_error(body.error.error_class, body.error.message, body.error.trace)
+    return Fatal(error=error) if body.kind == "fatal" else Failure(error=error, after_s=body.after_sec)
+
+
+def _id(call: Call) -> str:
+    return call.params["executionId"]
+
+
+def _shown(outcome: Execution | Refusal) -> Response:
+    execution = granted(outcome)
+    return shown(execution_json(execution), _CACHE_ENDED if execution.is_terminal else _CACHE_OPEN)

@@ -1,0 +1,62 @@
+"""Which requests are the same: the caller's Idempotency-Key, for one method and path, and a hash of the body.
+
+Must not know what a request creates; the store has the records (SEM-IDEM-1).
+"""
+
+import hashlib
+import json
+import re
+
+from tickwright.api.exchange import Request
+from tickwright.api.problems import Refused, invalid
+from tickwright.domain import limits
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.outcomes import Code, Refusal
+from tickwright.services.kit import Kit
+from tickwright.services.submit import RequestKey
+
+NAME = "Idempotency-Key"
+_KEY = re.compile(rf"[\x21-\x7E]{{1,{limits.IDEMPOTENCY_KEY_CHARS_MAX}}}")
+_MISSING = Refusal(
+    code=Code.IDEMPOTENCY_KEY_MISSING,
+    detail="Send an Idempotency-Key, fresh for each new request, such as a UUID: then a repeat creates nothing twice.",
+)
+
+
+def required_key(request: Request, value: object) -> RequestKey:
+    """The request's key; without one it is refused."""
+    key = optional_key(request, value)
+    if key is None:
+        raise Refused(_MISSING)
+    return key
+
+
+def optional_key(request: Request, value: object) -> RequestKey | None:
+    """The request's key, where it was sent."""
+    sent = request.header(NAME)
+    if sent is None:
+        return None
+    if not _KEY.fullmatch(sent):
+        remedy = f"Send 1 to {limits.IDEMPOTENCY_KEY_CHARS_MAX} printable ASCII characters without blanks."
+        raise invalid(f"header:{NAME}", "bad_value", remedy)
+    return RequestKey(key=f"{request.method} {request.path} {sent}", body_hash=_hash(value))
+
+
+def part_of(whole: RequestKey, index: int, value: object) -> RequestKey:
+    """The key of one job of a batch: a job that was refused may be mended and sent again beside those that were not."""
+    return RequestKey(key=f"{whole.key} #{index}", body_hash=_hash(value))
+
+
+async def first_asked_at(kit: Kit, tenant_id: TenantId, request: RequestKey) -> Instant | None:
+    """When a request with this key created something, if one has."""
+    noted = await kit.store.idempotency(tenant_id, request.key)
+    if noted is None or noted.expires_at <= kit.clock.now():
+        return None
+    return Instant(noted.expires_at - limits.IDEMPOTENCY_S * 1_000)
+
+
+def _hash(value: object) -> str:
+    """Of what the body says, not of its blanks and the order of its names."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,176 @@
+"""The endpoints of jobs: create, list, look at, change, end, pause, resume, run.
+
+Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-IDEM-1, SEM-API-3,
+SEM-API-4.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson
+from tickwright.api.bodies import BatchBody, JobBody, JobsQuery
+from tickwright.api.call import Call, created, shown
+from tickwright.api.etags import require_if_match, version_demanded
+from tickwright.api.exchange import Response, json_response
+from tickwright.api.idempotency import first_asked_at, optional_key, part_of, required_key
+from tickwright.api.merge_patch import merged
+from tickwright.api.problems import Refused, granted, invalid, problem
+from tickwright.api.shapes import shaped
+from tickwright.api.specs import read_shaped
+from tickwright.api.views import execution_json, job_json, job_summary_json, spec_json
+from tickwright.domain.ids import JobId
+from tickwright.domain.outcomes import Refusal
+from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
+from tickwright.services.jobs import JobView, get_job, list_jobs
+from tickwright.services.run_now import run_now
+from tickwright.services.submit import RequestKey, Submitted, submit
+
+REPLAYED = {"Idempotent-Replayed": "true"}
+# Enough to hide the waiting for a store, few enough to leave others their turn.
+_AT_ONCE = 10
+
+Change = Callable[..., Awaitable[JobView | Refusal]]
+
+
+async def create(call: Call) -> Response:
+    """POST /v1/jobs."""
+    request = required_key(call.request, call.value)
+    submitted = await _submit(call, call.read(JobBody), request)
+    shown_job = job_json(submitted.head, submitted.definition)
+    location = f"/v1/jobs/{submitted.head.job_id}"
+    return created(location, shown_job, REPLAYED if submitted.replayed else None)
+
+
+async def create_batch(call: Call) -> Response:
+    """POST /v1/jobs/batch."""
+    whole = required_key(call.request, call.value)
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(index: int, value: object) -> OutcomeJson:
+        async with gate:
+            return await _outcome(call, value, part_of(whole, index, value))
+
+    outcomes = await asyncio.gather(*(one(index, value) for index, value in enumerate(call.read(BatchBody).jobs)))
+    answer: BatchJson = {"outcomes": outcomes}
+    return json_response(200, answer)
+
+
+async def _outcome(call: Call, value: object, request: RequestKey) -> OutcomeJson:
+    try:
+        submitted = await _submit(call, shaped(JobBody, value), request)
+    except Refused as refused:
+        refusal = problem(refused.refusal, call.request_id)
+        return {"status": refusal["status"], "replayed": False, "problem": refusal}
+    return {
+        "status": 201,
+        "replayed": submitted.replayed,
+        "job": job_json(submitted.head, submitted.definition),
+    }
+
+
+async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
+    job_id = JobId(call.kit.entropy.token())
+    try:
+        spec = read_shaped(call, body, job_id, call.kit.clock.now())
+    except Refused:
+        # A repeat is judged as the first was: its runAt may be over by now, and its answer is still the same
+        # (SEM-IDEM-1).
+        first_at = await first_asked_at(call.kit, call.tenant_id, request)
+        if first_at is None:
+            raise
+        spec = read_shaped(call, body, job_id, first_at)
+    return granted(await submit(call.kit, call.tenant_id, spec, request))
+
+
+async def list_all(call: Call) -> Response:
+    """GET /v1/jobs."""
+    query = call.asked(JobsQuery)
+    page = await list_jobs(
+        call.kit,
+        call.tenant_id,
+        limit=query.limit,
+        prefix=query.prefix,
+        after_key=call.after_key(query.next_token),
+        status=query.status,
+        tag=query.tag,
+    )
+    answer: JobsJson = {
+        "jobs": [job_summary_json(view.head, view.definition) for view in page.items],
+        "nextToken": call.next_token(page.next_key),
+    }
+    return json_response(200, answer)
+
+
+async def get(call: Call) -> Response:
+    """GET /v1/jobs/{jobId}."""
+    return _shown(await get_job(call.kit, call.tenant_id, _id(call)))
+
+
+async def replace(call: Call) -> Response:
+    """PUT /v1/jobs/{jobId}: the whole job anew."""
+    require_if_match(call.request)
+    return await _edit(call, call.read(JobBody), await _version(call))
+
+
+async def patch(call: Call) -> Response:
+    """PATCH /v1/jobs/{jobId}: a JSON merge patch (RFC 7396) on the job as it is."""
+    require_if_match(call.request)
+    if not isinstance(call.value, Mapping):
+        raise invalid("", "bad_type", "A merge patch of a job is an object; send the members that change.")
+    view = granted(await get_job(call.kit, call.tenant_id, _id(call)))
+    demanded = version_demanded(call.request)
+    whole = _without_nulls(spec_json(view.definition.spec))
+    return await _edit(call, shaped(JobBody, merged(whole, call.value)), demanded or view.head.version)
+
+
+def _without_nulls(spec: Mapping[str, object]) -> dict[str, object]:
+    """A member that was never set is absent; a payload may be null on purpose, and is null where it is absent."""
+    return {name: value for name, value in spec.items() if value is not None}
+
+
+async def _version(call: Call) -> int:
+    """The version that the edit was made from; `*` is whichever there is."""
+    demanded = version_demanded(call.request)
+    if demanded is not None:
+        return demanded
+    return granted(await get_job(call.kit, call.tenant_id, _id(call))).head.version
+
+
+async def _edit(call: Call, body: JobBody, if_match: int) -> Response:
+    spec = read_shaped(call, body, _id(call), call.kit.clock.now())
+    return _shown(await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match))
+
+
+async def end(call: Call) -> Response:
+    """DELETE /v1/jobs/{jobId}: cancel what is unfinished, and end the job."""
+    return await _change(call, cancel_job)
+
+
+async def pause(call: Call) -> Response:
+    """POST /v1/jobs/{jobId}/pause."""
+    return await _change(call, pause_job)
+
+
+async def resume(call: Call) -> Response:
+    """POST /v1/jobs/{jobId}/resume."""
+    return await _change(call, resume_job)
+
+
+async def _change(call: Call, change: Change) -> Response:
+    return _shown(await change(call.kit, call.tenant_id, _id(call), version_demanded(call.request)))
+
+
+async def run(call: Call) -> Response:
+    """POST /v1/jobs/{jobId}/run."""
+    request = optional_key(call.request, call.value)
+    execution = granted(await run_now(call.kit, call.tenant_id, _id(call), request))
+    return created(f"/v1/executions/{execution.ref.id}", execution_json(execution))
+
+
+def _id(call: Call) -> JobId:
+    return JobId(call.params["jobId"])
+
+
+def _shown(outcome: JobView | Refusal) -> Response:
+    view = granted(outcome)
+    return shown(job_json(view.head, view.definition))

@@ -1,0 +1,105 @@
+"""Which paths there are: the one table that requests are matched with and openapi.json is made from.
+
+Must not know how an endpoint does its work. A literal table, and no framework: it is read by two programs and by
+people, costs no import, and every refusal is ours (SEM-API-1).
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from tickwright.api import answers, bodies, executions, installation, jobs
+from tickwright.api.call import Call
+from tickwright.api.exchange import Response
+from tickwright.domain.tenants import Scope
+
+Endpoint = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One method of one path. `scope`: what the key must allow. `body` None: none is read; `patch`: any object is."""
+
+    method: str
+    path: str
+    endpoint: Endpoint
+    says: str
+    answer: Any
+    status: int = 200
+    scope: Scope | None = None
+    is_open: bool = False
+    body: type[BaseModel] | None = None
+    body_is_patch: bool = False
+    query: type[BaseModel] = bodies.NoQuery
+    headers: tuple[str, ...] = ()  # request headers; required where they end in `!`
+    refusals: tuple[int, ...] = ()  # statuses beside those that every route may answer
+    pattern: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compile the path: a parameter is one step of it."""
+        template = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]{1,200})", self.path.replace(".", r"\."))
+        object.__setattr__(self, "pattern", re.compile(template))
+
+
+_READ, _WRITE, _WORK = Scope.JOBS_READ, Scope.JOBS_WRITE, Scope.EXECUTIONS_RUN
+_JOBS, _JOB, _EXECUTION = "/v1/jobs", "/v1/jobs/{jobId}", "/v1/executions/{executionId}"
+
+# fmt: off
+ROUTES: tuple[Route, ...] = (
+    Route(method="POST", path=_JOBS, endpoint=jobs.create, scope=_WRITE, body=bodies.JobBody, status=201,
+          answer=answers.JobJson, headers=("Idempotency-Key!",), refusals=(409,), says="Submit a job"),
+    Route(method="GET", path=_JOBS, endpoint=jobs.list_all, scope=_READ, query=bodies.JobsQuery,
+          answer=answers.JobsJson, says="List jobs by name"),
+    Route(method="POST", path=f"{_JOBS}/batch", endpoint=jobs.create_batch, scope=_WRITE, body=bodies.BatchBody,
+          answer=answers.BatchJson, headers=("Idempotency-Key!",), says="Submit up to 100 jobs, an outcome each"),
+    Route(method="GET", path=_JOB, endpoint=jobs.get, scope=_READ, answer=answers.JobJson,
+          headers=("If-None-Match",), says="Get a job"),
+    Route(method="PUT", path=_JOB, endpoint=jobs.replace, scope=_WRITE, body=bodies.JobBody, answer=answers.JobJson,
+          headers=("If-Match!",), refusals=(409, 412, 428), says="Replace a job"),
+    Route(method="PATCH", path=_JOB, endpoint=jobs.patch, scope=_WRITE, body=bodies.JobBody, body_is_patch=True,
+          answer=answers.JobJson, headers=("If-Match!",), refusals=(409, 412, 428),
+          says="Change members of a job (RFC 7396 merge patch)"),
+    Route(method="DELETE", path=_JOB, endpoint=jobs.end, scope=_WRITE, answer=answers.JobJson,
+          headers=("If-Match",), refusals=(412,), says="Cancel a job and end it"),
+    Route(method="POST", path=f"{_JOB}/pause", endpoint=jobs.pause, scope=_WRITE, body=bodies.Empty,
+          answer=answers.JobJson, headers=("If-Match",), refusals=(409, 412), says="Pause a job"),
+    Route(method="POST", path=f"{_JOB}/resume", endpoint=jobs.resume, scope=_WRITE, body=bodies.Empty,
+          answer=answers.JobJson, headers=("If-Match",), refusals=(409, 412), says="Resume a paused job"),
+    Route(method="POST", path=f"{_JOB}/run", endpoint=jobs.run, scope=_WRITE, body=bodies.Empty, status=201,
+          answer=answers.ExecutionJson, headers=("Idempotency-Key",), refusals=(409, 412),
+          says="Run a job now, outside its schedule"),
+    Route(method="GET", path=f"{_JOB}/executions", endpoint=executions.list_of_job, scope=_READ, query=bodies.Query,
+          answer=answers.ExecutionsJson, says="List a job's executions, newest first"),
+    Route(method="GET", path="/v1/executions", endpoint=executions.list_those_that_need_attention, scope=_READ,
+          query=bodies.AttentionQuery, answer=answers.ExecutionsJson, says="List executions that need attention"),
+    Route(method="GET", path=_EXECUTION, endpoint=executions.get, scope=_READ, answer=answers.ExecutionJson,
+          headers=("If-None-Match",), says="Get an execution"),
+    Route(method="GET", path=f"{_EXECUTION}/explanation", endpoint=executions.explain, scope=_READ,
+          answer=answers.ExplanationJson, says="Say what an execution waits for"),
+    Route(method="POST", path=f"{_EXECUTION}/cancel", endpoint=executions.cancel, scope=_WRITE, body=bodies.Empty,
+          answer=answers.ExecutionJson, refusals=(409,), says="Cancel an execution"),
+    Route(method="POST", path=f"{_EXECUTION}/heartbeat", endpoint=executions.heartbeat, scope=_WORK,
+          body=bodies.HeartbeatBody, answer=answers.ExtendedJson, refusals=(409,),
+          says="Keep the lease of an attempt; on 409 stop at once"),
+    Route(method="POST", path=f"{_EXECUTION}/complete", endpoint=executions.complete, scope=_WORK,
+          body=bodies.CompleteBody, answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it succeeded"),
+    Route(method="POST", path=f"{_EXECUTION}/fail", endpoint=executions.fail, scope=_WORK, body=bodies.FailBody,
+          answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it failed"),
+    Route(method="GET", path="/v1/me", endpoint=installation.me, answer=answers.MeJson, says="Whose key this is"),
+    Route(method="GET", path="/v1/health", endpoint=installation.health, is_open=True, answer=answers.HealthJson,
+          says="Whether the installation answers"),
+    Route(method="GET", path="/v1/openapi.json", endpoint=installation.openapi, is_open=True, answer=dict[str, Any],
+          headers=("If-None-Match",), says="This document"),
+)
+# fmt: on
+
+
+def routes_at(path: str) -> Iterable[tuple[Route, dict[str, str]]]:
+    """Every method of the path, with what stands for its parameters; a path without any goes before one with."""
+    literal: list[tuple[Route, dict[str, str]]] = [(route, {}) for route in ROUTES if route.path == path]
+    if literal:
+        return literal
+    return [(route, match.groupdict()) for route in ROUTES if (match := route.pattern.fullmatch(path)) is not None]

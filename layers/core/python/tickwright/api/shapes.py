@@ -1,0 +1,139 @@
+"""Whether a value has the shape that a model describes: names and types, each problem with a pointer and a remedy.
+
+Must not know the rules behind the shape (zones, cron, limits across fields): the domain has those. Promise: SEM-API-1.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from tickwright.api.problems import invalid_fields
+from tickwright.domain.outcomes import FieldProblem
+
+# Enough for everything that a person could have meant; a hostile body gets no longer answer.
+ERRORS_MAX = 20
+_CHARS_SHOWN = 40
+_BITS_SHOWN = 128
+
+# Names and values that semantics.md has, and that this version does not do yet.
+LATER_MEMBERS = frozenset(
+    {
+        "/deadline", "/startWithinSec", "/waitFor", "/steps", "/concurrencyKey", "/after", "/window", "/calendars",
+        "/overlap/limit", "/overlap/keep", "/overlap/maxConcurrent", "/catchup/maxRuns",
+    }
+)  # fmt: skip
+LATER_VALUES: Mapping[str, frozenset[str]] = {
+    "/overlap/mode": frozenset({"queue", "replace"}),
+    "/target/type": frozenset({"lambda", "sqs", "eventbridge", "stepFunctions", "ecsTask", "pool"}),
+}
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def shaped(model: type[ModelT], value: object, *, prefix: str = "") -> ModelT:
+    """The value as the model, or Refused with everything that must change (the first twenty)."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as fault:
+        details = fault.errors(include_url=False, include_context=True)[:ERRORS_MAX]
+        raise invalid_fields(tuple(_problem(detail, value, prefix) for detail in details)) from None
+
+
+def pointer_of(steps: tuple[int | str, ...]) -> str:
+    """The RFC 6901 pointer of a path."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def _problem(detail: ErrorDetails, value: object, prefix: str) -> FieldProblem:
+    pointer = pointer_of(_steps(detail, value))
+    if detail["type"].startswith("union_tag"):
+        pointer += "/type"
+    later = _later(pointer, detail)
+    code, message = ("not_supported_yet", later) if later else (_code(detail), _remedy(detail))
+    if prefix:
+        return FieldProblem(pointer=prefix + pointer.removeprefix("/"), code=code, message=message)
+    return FieldProblem(pointer=pointer, code=code, message=message)
+
+
+def _steps(detail: ErrorDetails, value: object) -> tuple[int | str, ...]:
+    """The location as the body has it: pydantic puts the names of a union's branches in between."""
+    steps: list[int | str] = []
+    here: Any = value
+    *outer, last = detail["loc"] or ("",)
+    for step in outer:
+        try:
+            here = here[step]
+        except (KeyError, IndexError, TypeError):
+            continue
+        steps.append(step)
+    if last == "" or not isinstance(here, dict | list):
+        return tuple(steps)
+    is_branch = isinstance(here, dict) and here.get("type") == last and last not in here
+    return tuple(steps) if is_branch else (*steps, str(last)[: 2 * _CHARS_SHOWN] if isinstance(last, str) else last)
+
+
+def _later(pointer: str, detail: ErrorDetails) -> str | None:
+    if detail["type"] == "extra_forbidden" and pointer in LATER_MEMBERS:
+        return "This version does not have it yet; leave it out."
+    given = (detail.get("ctx") or {}).get("tag") or detail["input"]
+    if isinstance(given, str) and given in LATER_VALUES.get(pointer, ()):
+        return f"This version does not do {given!r} yet; {_remedy(detail)}"
+    return None
+
+
+_CODES: Mapping[str, str] = {
+    "missing": "missing",
+    "extra_forbidden": "unknown_field",
+    "literal_error": "bad_value",
+    "union_tag_invalid": "bad_value",
+    "union_tag_not_found": "missing",
+    "string_too_long": "too_long",
+    "string_too_short": "too_short",
+    "too_long": "too_many",
+    "string_pattern_mismatch": "bad_value",
+    "value_error": "bad_value",
+}
+_OUT_OF_RANGE = frozenset({"greater_than_equal", "greater_than", "less_than_equal", "less_than", "finite_number"})
+
+
+def _code(detail: ErrorDetails) -> str:
+    if detail["type"] in _OUT_OF_RANGE:
+        return "out_of_range"
+    return _CODES.get(detail["type"], "bad_type")
+
+
+def _remedy(detail: ErrorDetails) -> str:
+    """What to change; where pydantic's own words already say it, those, with what was sent."""
+    context = detail.get("ctx") or {}
+    match detail["type"]:
+        case "missing":
+            return "It is required; add it."
+        case "extra_forbidden":
+            return "There is no such field; leave it out, or look up its name in /v1/openapi.json."
+        case "literal_error":
+            return f"It is {_shown(detail['input'])}; write {context['expected']}."
+        case "union_tag_invalid":
+            return f"It is {_shown(context['tag'])}; write one of {context['expected_tags']}."
+        case "union_tag_not_found":
+            return "It is required: say which kind it is."
+        case "value_error":
+            return str(context["error"])
+        case _:
+            return f"{detail['msg'].removeprefix('Input ').capitalize()}; it is {_shown(detail['input'])}."
+
+
+def _shown(value: object) -> str:
+    match value:
+        case str():
+            return repr(value if len(value) <= _CHARS_SHOWN else value[:_CHARS_SHOWN] + "...")
+        case bool() | None:
+            return {True: "true", False: "false", None: "null"}[value]
+        case int() | float():
+            is_huge = isinstance(value, int) and value.bit_length() > _BITS_SHOWN
+            return "a huge number" if is_huge else str(value)
+        case list():
+            return "a list"
+        case _:
+            return "an object"

@@ -1,0 +1,169 @@
+"""How a job or an execution looks from outside: the domain's values as the members of an answer.
+
+Must not decide anything. A state is shown as `status`, an instant in RFC 3339 UTC with milliseconds.
+Promise: SEM-API-2.
+"""
+
+import json
+from typing import Any
+
+from tickwright.api.answers import (
+    ErrorSummaryJson,
+    ExecutionFieldsJson,
+    ExecutionJson,
+    ExecutionSummaryJson,
+    JobJson,
+    JobSummaryJson,
+    MovingJson,
+    PassedOverJson,
+    SpecFieldsJson,
+    SpecJson,
+)
+from tickwright.api.etags import etag_of
+from tickwright.api.exchange import as_json
+from tickwright.domain.executions import ErrorSummary, Execution, PassedOver, key_of_occupant
+from tickwright.domain.ids import ExecutionRef
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
+from tickwright.domain.retry import RetryPolicy
+from tickwright.domain.schedules import Cron, from_compact
+
+
+def job_json(head: Head, definition: Definition) -> JobJson:
+    """A job, whole."""
+    payload = json.loads(definition.spec.payload)
+    shown: JobJson = {**_moving(head), **_spec_fields(definition.spec), "payload": payload, "etag": ""}
+    shown["etag"] = etag_of(as_json(shown), head.version)
+    return shown
+
+
+def job_summary_json(head: Head, definition: Definition) -> JobSummaryJson:
+    """A job in a list."""
+    return {**_moving(head), **_spec_fields(definition.spec)}
+
+
+def spec_json(spec: JobSpec) -> SpecJson:
+    """A job as its tenant wants it."""
+    return {**_spec_fields(spec), "payload": json.loads(spec.payload)}
+
+
+def execution_json(execution: Execution) -> ExecutionJson:
+    """An execution, whole."""
+    error = execution.error
+    shown: ExecutionJson = {
+        **_execution_fields(execution),
+        "error": None if error is None else {**_error(error), "trace": error.trace},
+        "result": None if execution.result is None else json.loads(execution.result),
+        "etag": "",
+    }
+    shown["etag"] = etag_of(as_json(shown))
+    return shown
+
+
+def execution_summary_json(execution: Execution) -> ExecutionSummaryJson:
+    """An execution in a list."""
+    error = None if execution.error is None else _error(execution.error)
+    return {**_execution_fields(execution), "error": error}
+
+
+def time_json(instant: Instant | None) -> str | None:
+    """An instant, or null."""
+    return None if instant is None else to_rfc3339(instant)
+
+
+def _moving(head: Head) -> MovingJson:
+    active = None if head.active is None else ExecutionRef(head.job_id, key_of_occupant(head.active)).id
+    return {
+        "jobId": head.job_id,
+        "status": head.status.value,
+        "version": head.version,
+        "createdAt": to_rfc3339(head.created_at),
+        "resolvedCron": _resolved_cron(head.schedule),
+        "nextRunAt": time_json(head.next_run_at),
+        "lastScheduledTime": time_json(head.fired_through),
+        "activeExecutionId": active,
+    }
+
+
+def _resolved_cron(schedule: str) -> list[str] | None:
+    """What every `H` stands for."""
+    kind = from_compact(schedule).kind
+    return [expression.text for expression in kind.expressions] if isinstance(kind, Cron) else None
+
+
+def _spec_fields(spec: JobSpec) -> SpecFieldsJson:
+    return {
+        "name": spec.name,
+        "schedule": dict(spec.source),
+        "target": {"type": spec.target.kind, **spec.target.settings},
+        "retryPolicy": _retry(spec.retry),
+        "timeoutSec": spec.timeout_s,
+        "runDeadlineSec": spec.run_deadline_s,
+        "priority": spec.lane.value,
+        "overlap": {"mode": spec.overlap.value},
+        "catchup": _catch_up(spec.catch_up),
+        "tags": list(spec.tags),
+        "owner": spec.owner,
+        "description": spec.description,
+    }
+
+
+def _retry(policy: RetryPolicy) -> dict[str, Any]:
+    backoff = {
+        "initialSec": policy.initial_s,
+        "factor": policy.factor,
+        "maxSec": policy.backoff_s_max,
+        "jitter": policy.jitter.value,
+    }
+    return {
+        "maxAttempts": policy.max_attempts,
+        "backoff": backoff,
+        "retryOn": list(policy.retry_on),
+        "giveUpOn": list(policy.give_up_on),
+    }
+
+
+def _catch_up(catch_up: CatchUp) -> dict[str, Any]:
+    return {
+        "mode": catch_up.mode.value,
+        "windowSec": catch_up.window_s,
+        "onResume": "catchup" if catch_up.on_resume else "skip",
+    }
+
+
+def _execution_fields(execution: Execution) -> ExecutionFieldsJson:
+    return {
+        "executionId": execution.ref.id,
+        "jobId": execution.job_id,
+        "jobVersion": execution.job_version,
+        "status": execution.state.value,
+        "reason": None if execution.reason is None else execution.reason.value,
+        "cause": execution.cause.value,
+        "leaseEpoch": execution.lease_epoch,
+        "attempt": execution.attempt,
+        "maxAttempts": execution.max_attempts,
+        "scheduledTime": to_rfc3339(execution.scheduled_at),
+        "createdAt": to_rfc3339(execution.created_at),
+        "startedAt": time_json(execution.started_at),
+        "finishedAt": time_json(execution.finished_at),
+        "retryAt": time_json(execution.retry_at),
+        "leaseUntil": time_json(execution.lease_until),
+        "deadline": time_json(execution.deadline_at),
+        "runDeadline": time_json(execution.run_deadline_at),
+        "workerId": execution.lease_owner,
+        "priority": execution.lane.value,
+        "passedOver": None if execution.passed is None else _passed_over(execution.passed),
+    }
+
+
+def _error(error: ErrorSummary) -> ErrorSummaryJson:
+    return {"class": error.error_class, "message": error.message, "fingerprint": error.fingerprint}
+
+
+def _passed_over(passed: PassedOver) -> PassedOverJson:
+    return {
+        "first": to_rfc3339(passed.first),
+        "last": to_rfc3339(passed.last),
+        "count": passed.count,
+        "exact": passed.exact,
+    }
