@@ -1,11 +1,12 @@
-"""Run one server for as long as somebody holds the other end of standard input: `keeper.py LOG PROGRAM ARGUMENTS...`.
+"""Run one server for as long as somebody holds the other end of standard input: `keeper.py PROGRAM ARGUMENTS...`.
 
 The tests start this instead of the server. When they end, in whatever way (also by SIGKILL, where no exit handler
-runs), the pipe closes, and the server's whole process group and its log go with it. Standard library only.
+runs), the pipe closes, and the server's whole process group goes, and the folder it ran in. Standard library only.
 """
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,15 +17,14 @@ STOP_GRACE_S = 5
 
 
 def main() -> int:
-    log = Path(sys.argv[1])
-    server = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, start_new_session=True)
+    server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
     parent_is_gone = threading.Event()
     watcher = threading.Thread(target=_stop_with_the_parent, args=(server, parent_is_gone), daemon=True)
     watcher.start()
     status = server.wait()
     if parent_is_gone.is_set():
         watcher.join()
-        log.unlink(missing_ok=True)
+        shutil.rmtree(Path.cwd(), ignore_errors=True)
     return status
 
 

@@ -1,6 +1,7 @@
 """One server that the tests start on a free loopback port, and that never outlives them."""
 
 import contextlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ KEEPER = Path(__file__).with_name("keeper.py")
 POLL_INTERVAL_S = 0.05
 PORTS_MAX = 3
 STOP_WAIT_S = 10
+LOG = "log"
 LOG_TAIL_BYTES = 4_000
 
 
@@ -35,16 +37,20 @@ class Emulator:
 
     name: str
     endpoint: str
-    log: Path
+    folder: Path
     _keeper: subprocess.Popen[bytes] = field(repr=False)
 
     def stop(self) -> None:
-        """End the server and everything it started, and remove its log."""
+        """End the server and everything it started, and remove its folder."""
         assert self._keeper.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._keeper.stdin.close()
         self._keeper.wait(timeout=STOP_WAIT_S)
-        self.log.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def printed(self) -> str:
+        """Return the last lines that the server wrote."""
+        return (self.folder / LOG).read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
 
     def has_ended(self) -> bool:
         return self._keeper.poll() is not None
@@ -64,7 +70,7 @@ def start(
         emulator = _launch(name, on_port(port), port)
         if _came_up(emulator, answers, start_s_max):
             return emulator
-        printed = emulator.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
+        printed = emulator.printed()
         emulator.stop()
         if "address already in use" not in printed.lower():
             break
@@ -72,16 +78,18 @@ def start(
 
 
 def _launch(name: str, program: Program, port: int) -> Emulator:
-    with tempfile.NamedTemporaryFile(prefix=f"tickwright-{name}-", suffix=".log", delete=False) as log:
+    folder = Path(tempfile.mkdtemp(prefix=f"tickwright-{name}-"))
+    with (folder / LOG).open("wb") as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-S", str(KEEPER), log.name, *program.command],
+            [sys.executable, "-S", str(KEEPER), *program.command],
+            cwd=folder,
             env=dict(program.environment),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    return Emulator(name=name, endpoint=f"http://127.0.0.1:{port}", log=Path(log.name), _keeper=keeper)
+    return Emulator(name=name, endpoint=f"http://127.0.0.1:{port}", folder=folder, _keeper=keeper)
 
 
 def _free_port() -> int:
