@@ -1,6 +1,8 @@
 """Builders that show only what matters to a test of schedules."""
 
-from tickwright.domain.instants import Instant, from_rfc3339, to_rfc3339
+from datetime import datetime
+
+from tickwright.domain.instants import Instant, from_datetime, from_rfc3339, to_rfc3339
 from tickwright.domain.schedules import HashIdentity, Schedule, ScheduleRefused, next_tick, parse
 
 
@@ -20,6 +22,16 @@ def ticks(schedule: Schedule, start: str, count: int) -> list[str]:
             break
         found.append(short(tick.at))
         after = tick.at
+    return found
+
+
+def span(schedule: Schedule, low: datetime, high: datetime) -> list[Instant]:
+    """Every tick in (low, high]."""
+    found: list[Instant] = []
+    tick = next_tick(schedule, from_datetime(low))
+    while tick is not None and tick.at <= from_datetime(high):
+        found.append(tick.at)
+        tick = next_tick(schedule, tick.at)
     return found
 
 

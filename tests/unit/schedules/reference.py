@@ -5,12 +5,12 @@ zoneinfo. What the clock skips is looked for minute by minute on the wall clock.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 LARGE = timedelta(hours=3)
 MINUTE = timedelta(minutes=1)
-BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
+SECOND = timedelta(seconds=1)
+BOUNDS = ((0, 59), (0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 
 
 def expand(field: str, low: int, high: int) -> set[int]:
@@ -24,51 +24,45 @@ def expand(field: str, low: int, high: int) -> set[int]:
     return values
 
 
-@dataclass(frozen=True)
 class Reference:
-    """A five-field expression by its sets."""
+    """An expression of plain fields by its sets."""
 
-    text: str
+    def __init__(self, text: str) -> None:
+        fields = text.split()
+        self.unit = SECOND if len(fields) == len(BOUNDS) else MINUTE
+        fields = fields if self.unit is SECOND else ["0", *fields]
+        self.sets = [expand(field, *bounds) for field, bounds in zip(fields, BOUNDS, strict=True)]
+        self.weekdays = {value % 7 for value in self.sets[5]}
+        self.both_days = fields[3].startswith("*") or fields[5].startswith("*")
+        self.periodic = any(field.startswith("*") for field in fields[:3])
 
     def matches(self, local: datetime) -> bool:
-        """Whether a wall-clock minute matches."""
-        minutes, hours, days, months, weekdays = self._sets()
-        if local.second or local.minute not in minutes or local.hour not in hours or local.month not in months:
+        """Whether a wall-clock time matches."""
+        seconds, minutes, hours, days, months, _ = self.sets
+        if local.second not in seconds or local.minute not in minutes or local.hour not in hours:
             return False
-        by_day = local.day in days
-        by_weekday = local.isoweekday() % 7 in {value % 7 for value in weekdays}
-        _, _, day, _, weekday = self.text.split()
-        if day.startswith("*") or weekday.startswith("*"):
-            return by_day and by_weekday
-        return by_day or by_weekday
-
-    @property
-    def periodic(self) -> bool:
-        """Whether minute or hour begins with a star."""
-        return any(field.startswith("*") for field in self.text.split()[:2])
+        by_day, by_weekday = local.day in days, local.isoweekday() % 7 in self.weekdays
+        return local.month in months and (by_day and by_weekday if self.both_days else by_day or by_weekday)
 
     def fires(self, utc: datetime, zone: tzinfo) -> bool:
-        """Whether a minute of real time is a tick."""
+        """Whether an instant is a tick."""
         local = utc.astimezone(zone)
-        forward = offset(utc, zone) - offset(utc - MINUTE, zone)
         if self.periodic:
             return self.matches(local)
+        forward = offset(utc, zone) - offset(utc - self.unit, zone)
         if timedelta(0) < forward < LARGE:
             wall = local.replace(tzinfo=None) - forward
-            if any(self.matches(wall + MINUTE * late) for late in range(forward // MINUTE)):
+            if any(self.matches(wall + self.unit * late) for late in range(forward // self.unit)):
                 return True
         return self.matches(local) and not is_second_copy(local)
 
     def ticks(self, zone: tzinfo, start: datetime, end: datetime) -> Iterator[datetime]:
         """Every tick later than the start and not later than the end."""
-        utc = (start.astimezone(UTC) + MINUTE).replace(second=0, microsecond=0)
+        utc = start.replace(second=0, microsecond=0)
         while utc <= end:
-            if self.fires(utc, zone):
+            if utc > start and self.fires(utc, zone):
                 yield utc
-            utc += MINUTE
-
-    def _sets(self) -> list[set[int]]:
-        return [expand(field, *bounds) for field, bounds in zip(self.text.split(), BOUNDS, strict=True)]
+            utc += self.unit
 
 
 def offset(utc: datetime, zone: tzinfo) -> timedelta:

@@ -3,13 +3,12 @@
 from datetime import UTC, timedelta
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.unit.schedules.builders import a_cron
-from tests.unit.schedules.reference import Reference
-from tests.unit.schedules.strategies import ZONES, expressions, instants, plain, zones
-from tickwright.domain.instants import Instant, from_datetime, to_datetime
+from tests.unit.schedules.strategies import expressions, instants, plain, zones
+from tickwright.domain.instants import Instant, to_datetime
 from tickwright.domain.schedules import (
     Schedule,
     ScheduleRefused,
@@ -19,9 +18,7 @@ from tickwright.domain.schedules import (
     latest_tick,
     next_tick,
 )
-from tickwright.domain.schedules.zones import changes, load_zone
 
-DAY_MS = 86_400_000
 policies = st.fixed_dictionaries(
     {"gap": st.sampled_from(["shift", "skip"]), "overlap": st.sampled_from(["first", "second", "both"])}
 )
@@ -111,37 +108,6 @@ def test_the_stored_form_reads_back_as_the_same_schedule(
     assert from_compact(compact(schedule)) == schedule
 
 
-@pytest.mark.sem("SEM-SCHED-3", "SEM-SCHED-5", "SEM-SCHED-9")
-@settings(max_examples=40)
-@given(plain, st.sampled_from(ZONES[1:]), st.integers(2005, 2044), st.integers(0, 3))
-def test_the_walk_agrees_with_asking_every_minute(cron: str, zone: str, year: int, pick: int) -> None:
-    """Around a clock change the ticks are those that a minute-by-minute search finds."""
-    schedule = accepted(cron, zone=zone)
-    start = from_datetime(to_datetime(Instant(0)).replace(year=year))
-    found = changes(zone, start // 1000, start // 1000 + 366 * 86_400)
-    middle = found[pick % len(found)].at * 1000 if found else start
-    low, high = Instant(middle - 2 * DAY_MS), Instant(middle + 2 * DAY_MS)
-
-    slow = Reference(cron).ticks(load_zone(zone), to_datetime(low), to_datetime(high))
-
-    assert [to_datetime(at) for at in span(schedule, low, high)] == list(slow)
-
-
-@pytest.mark.sem("SEM-SCHED-9")
-@pytest.mark.parametrize("zone", ZONES[1:])
-@pytest.mark.parametrize("cron", ["*/10 * * * *", "30 * * * *", "15,45 0-4 * * *", "30 2 * * *", "0 */2 * * 0"])
-def test_every_change_of_ten_years_agrees_with_asking_every_minute(zone: str, cron: str) -> None:
-    """Six hours around each clock change of 2020 to 2030, minute by minute."""
-    schedule = a_cron(cron, zone=zone)
-    reference = Reference(cron)
-    low_s, high_s = 1_577_836_800, 1_893_456_000
-
-    for change in changes(zone, low_s, high_s):
-        low, high = Instant((change.at - 10_800) * 1000), Instant((change.at + 10_800) * 1000)
-        slow = list(reference.ticks(load_zone(zone), to_datetime(low), to_datetime(high)))
-        assert [to_datetime(at) for at in span(schedule, low, high)] == slow
-
-
 @pytest.mark.sem("SEM-SCHED-6")
 @given(plain, zones, instants)
 def test_the_next_tick_is_later_even_within_a_minute(cron: str, zone: str, start: Instant) -> None:
@@ -155,13 +121,3 @@ def test_the_next_tick_is_later_even_within_a_minute(cron: str, zone: str, start
         found = next_tick(schedule, Instant(after))
         assert found is None or found.at > after
     assert to_datetime(tick.at).astimezone(UTC) - to_datetime(start) > timedelta(0)
-
-
-def span(schedule: Schedule, low: Instant, high: Instant) -> list[Instant]:
-    """Every tick in (low, high]."""
-    found: list[Instant] = []
-    tick = next_tick(schedule, low)
-    while tick is not None and tick.at <= high:
-        found.append(tick.at)
-        tick = next_tick(schedule, tick.at)
-    return found
