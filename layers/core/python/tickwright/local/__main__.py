@@ -1,0 +1,41 @@
+"""`python -m tickwright.local`: the command line of the local program. What is wrong with the machine is one clear line."""
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tickwright.api.server import PortTaken
+from tickwright.local.board import Board
+from tickwright.local.program import Options, run
+from tickwright.wiring.embedded import StoreUnusable
+
+
+def _options(arguments: Sequence[str]) -> Options:
+    parser = argparse.ArgumentParser(prog="tickwright.local", description="Tickwright in one process on one SQLite file.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for a free one (default: %(default)s)")
+    parser.add_argument("--data", type=Path, default=Path(".tickwright"), help="folder of the data (default: %(default)s)")
+    parser.add_argument("--no-demo", action="store_true", help="submit no demo jobs")
+    parser.add_argument("--seconds", type=float, default=None, help="stop after so long (default: run until stopped)")
+    given = parser.parse_args(arguments)
+    return Options(
+        host=given.host, port=given.port, folder=given.data.resolve(), demo=not given.no_demo, seconds=given.seconds
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; the exit status is 2 if the machine does not allow it."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        asyncio.run(run(_options(sys.argv[1:] if arguments is None else arguments), Board()))
+    except (StoreUnusable, PortTaken, OSError) as fault:
+        print(f"tickwright: {fault}", file=sys.stderr)  # noqa: T201 - the one line that a person needs
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""The demo of `make run`: a tenant with a key, handlers of a few lines, and the jobs that show what the product does.
+
+Jobs go in through the API, as a tenant's would. One-off ones are new at each start; the recurring ones have names and stay.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tickwright.api.call import Api
+from tickwright.api.exchange import Request
+from tickwright.api.keys import hash_of, make_key
+from tickwright.api.service import answer
+from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.tenants import Scope
+from tickwright.ports.runner import Invocation
+from tickwright.services.kit import Kit
+
+TENANT = TenantId("demo")
+_KEY_FILE = "demo.key"
+_FAILURES = 2
+Handler = Callable[[Invocation], UserResult]
+
+
+async def demo_key(kit: Kit, folder: Path) -> str:
+    """The demo tenant's key: made once, kept beside the data for its owner alone, since the store holds only its hash."""
+    path = folder / _KEY_FILE
+    if path.exists():
+        secret = path.read_text().strip()
+        if await kit.store.api_key(hash_of(secret)) is not None:
+            return secret
+    scopes = frozenset(Scope) - {Scope.ADMIN}
+    secret, _ = await make_key(kit, TENANT, scopes=scopes, label="demo")
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secret + "\n")
+    return secret
+
+
+class DemoRunner:
+    """Runs the demo's python handlers."""
+
+    async def run(self, invocation: Invocation) -> UserResult:
+        """Look the handler up by its name and call it."""
+        name = str(invocation.definition.spec.target.settings["handler"])
+        handler = _HANDLERS.get(name)
+        if handler is None:
+            return Fatal(error=an_error("NoSuchHandler", f"There is no handler {name!r}; there are {', '.join(_HANDLERS)}."))
+        return handler(invocation)
+
+
+def _greet(invocation: Invocation) -> UserResult:
+    return Success(result=json.dumps({"hello": json.loads(invocation.definition.spec.payload)}))
+
+
+def _recover(invocation: Invocation) -> UserResult:
+    attempt = invocation.execution.attempt
+    if attempt <= _FAILURES:
+        return Failure(error=an_error("NotYet", f"Attempt {attempt} fails on purpose; the third succeeds."))
+    return Success(result=json.dumps({"attempts": attempt}))
+
+
+def _break(invocation: Invocation) -> UserResult:
+    return Failure(error=an_error("Broken", f"Attempt {invocation.execution.attempt} fails, as all do."))
+
+
+_HANDLERS: dict[str, Handler] = {"demo.greet": _greet, "demo.recover": _recover, "demo.break": _break}
+
+
+async def submit_demo(api: Api, secret: str) -> dict[str, str]:
+    """Submit the demo's jobs, and cancel one; their labels by job id."""
+    labels: dict[str, str] = {}
+    for name, body in _jobs(api.kit.clock.now()).items():
+        job = await _call(api, secret, "POST", "/v1/jobs", body, key=f"{name}-{api.kit.entropy.token()}")
+        if "jobId" in job:
+            labels[job["jobId"]] = name
+        if name == "cancelled":
+            await _call(api, secret, "DELETE", f"/v1/jobs/{job['jobId']}", None)
+    listed = await _call(api, secret, "GET", "/v1/jobs", None)
+    return {job["jobId"]: job["name"] for job in listed["jobs"] if job.get("name")} | labels
+
+
+def _jobs(now: Instant) -> dict[str, dict[str, Any]]:
+    def job(handler: str, schedule: dict[str, Any], **more: object) -> dict[str, Any]:
+        return {"schedule": schedule, "target": {"type": "python", "handler": f"demo.{handler}"}, **more}
+
+    def soon(seconds: int) -> dict[str, Any]:
+        return {"runAt": to_rfc3339(Instant(now + seconds * 1_000))}
+
+    quick = {"maxAttempts": 3, "backoff": {"initialSec": 1, "maxSec": 2}}
+    return {
+        "one-off": job("greet", soon(5), payload="one-off", description="one-off in 5 s", priority="high"),
+        "every-10s": job("greet", {"every": "PT10S"}, payload="every 10 s", name="demo-every-10s"),
+        "cron": job("greet", {"cron": "* * * * *", "timezone": "Europe/Berlin"}, payload="cron", name="demo-cron"),
+        "flaky": job("recover", soon(6), retryPolicy=quick, description="fails twice, then succeeds"),
+        "dead": job("break", soon(7), retryPolicy=quick | {"maxAttempts": 2}, description="ends in the dead letters"),
+        "cancelled": job("greet", soon(30), payload="never", description="cancelled before its time"),
+    }
+
+
+async def _call(
+    api: Api, secret: str, method: str, path: str, body: object, *, key: str | None = None
+) -> dict[str, Any]:
+    headers = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
+    if key is not None:
+        headers["idempotency-key"] = key
+    raw = b"" if body is None else json.dumps(body).encode()
+    response = await answer(api, Request(method=method, path=path, headers=headers, body=raw))
+    found: dict[str, Any] = json.loads(response.body)
+    assert response.status < 300 or found.get("code") == "name_taken", found  # noqa: PLR2004 - any success
+    return found

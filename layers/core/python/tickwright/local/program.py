@@ -1,0 +1,115 @@
+"""The whole product in one process: API, scheduler loop, watch loop and a worker on one SQLite file.
+
+A shell: everything it starts is the production code on the embedded adapters. kill -9 it at any moment and start it again: what was
+acknowledged is in the file.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tickwright.api.call import Api
+from tickwright.api.server import HttpServer
+from tickwright.domain.ids import WorkerId
+from tickwright.local.board import Board
+from tickwright.local.demo import DemoRunner, demo_key, submit_demo
+from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.watch import WatchLoop
+from tickwright.loops.worker import WorkerLoop
+from tickwright.ports.runner import Runner
+from tickwright.services.kit import Kit
+from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, http_runner
+
+_SWEEP_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line says."""
+
+    host: str
+    port: int
+    folder: Path
+    demo: bool
+    seconds: float | None
+
+
+async def run(options: Options, board: Board) -> None:
+    """Run until SIGINT or SIGTERM (or for `seconds`). Raises StoreUnusable or PortTaken before anything has started."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    if options.seconds is not None:
+        loop.call_later(options.seconds, stop.set)
+    async with embedded_kit(options.folder / "tickwright.db", board) as kit:
+        api = Api(kit=kit, page_secret=_page_secret(options.folder))
+        server = HttpServer(api, host=options.host, port=options.port)
+        await server.start()
+        try:
+            await _serve(kit, api, server.url, options, board, stop)
+        finally:
+            await server.stop()
+
+
+async def _serve(  # noqa: PLR0913, PLR0917 - the parts of one program
+    kit: EmbeddedKit, api: Api, url: str, options: Options, board: Board, stop: asyncio.Event
+) -> None:
+    secret = await demo_key(kit, options.folder)
+    loops = [asyncio.create_task(one) for one in _loops(kit, stop)]
+    _greet(board, url, secret, options)
+    board.start()
+    try:
+        if options.demo:
+            board.labels.update(await submit_demo(api, secret))
+        await stop.wait()
+    finally:
+        stop.set()
+        board.stop()
+        board.say("stopping: no more is taken, what runs is finished or given back")
+        await asyncio.gather(*loops)
+
+
+def _loops(kit: EmbeddedKit, stop: asyncio.Event) -> Iterator[Coroutine[None, None, None]]:
+    runners: dict[str, Runner] = {"python": DemoRunner(), "http": http_runner()}
+    worker_id = WorkerId(f"local-{os.getpid()}-{kit.entropy.token()[:8]}")
+    yield SchedulerLoop(kit, owner=kit.entropy.token()).run(stop)
+    yield WatchLoop(kit).run(stop)
+    yield WorkerLoop(kit, runners, worker_id).run(stop)
+    yield _sweep(kit, stop)
+
+
+async def _sweep(kit: EmbeddedKit, stop: asyncio.Event) -> None:
+    """Forget what may be forgotten; DynamoDB does this by itself."""
+    while not stop.is_set():
+        while await kit.sweep():
+            pass
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _SWEEP_MS / 1_000)
+
+
+def _page_secret(folder: Path) -> bytes:
+    path = folder / "pages.secret"
+    with contextlib.suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
+        f.write(secrets.token_bytes(32))
+    return path.read_bytes()
+
+
+def _greet(board: Board, url: str, secret: str, options: Options) -> None:
+    body = '{"schedule":{"every":"PT5S"},"target":{"type":"python","handler":"demo.greet"},"payload":"you"}'
+    auth = f"-H 'Authorization: Bearer {secret}'"
+    board.say(f"""Tickwright is at {url}, its data in {options.folder}
+demo tenant's key: {secret}
+
+try:
+  curl -s {auth} {url}/v1/jobs
+  curl -s {auth} -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-job' -d '{body}' {url}/v1/jobs
+  curl -s {auth} '{url}/v1/executions?attention=true'
+
+stop with Ctrl-C; start again with the same command, also after a kill -9: nothing acknowledged is lost
+""")

@@ -1,0 +1,59 @@
+"""A kit on one SQLite file, for one machine."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tickwright.adapters.clock_system import SystemClock
+from tickwright.adapters.embedded.database import Database
+from tickwright.adapters.embedded.faults import StoreUnusable
+from tickwright.adapters.embedded.queue import EmbeddedQueue
+from tickwright.adapters.embedded.store import EmbeddedStore
+from tickwright.adapters.entropy_system import SystemEntropy
+from tickwright.adapters.targets.http import HttpRunner
+from tickwright.domain import limits
+from tickwright.ports.runner import Runner
+from tickwright.ports.telemetry import Telemetry
+from tickwright.services.kit import Kit
+
+__all__ = ["EmbeddedKit", "StoreUnusable", "embedded_kit", "http_runner"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedKit(Kit):
+    """A kit on one SQLite file, which needs a broom."""
+
+    embedded: EmbeddedStore
+
+    async def sweep(self) -> int:
+        """Remove some of the rows whose time to live is over; how many."""
+        return await self.embedded.sweep(self.clock.now())
+
+
+@asynccontextmanager
+async def embedded_kit(
+    path: Path | None, telemetry: Telemetry, *, scale: float = 1.0, buckets: int = 16
+) -> AsyncIterator[EmbeddedKit]:
+    """A kit on one SQLite file, or on memory alone if `path` is None. Raises StoreUnusable if the file cannot be a store."""
+    database = Database.in_memory() if path is None else Database.open(path)
+    clock = SystemClock()
+    store = EmbeddedStore(database)
+    try:
+        yield EmbeddedKit(
+            store=store,
+            embedded=store,
+            queue=EmbeddedQueue(database, clock),
+            clock=clock,
+            entropy=SystemEntropy(),
+            telemetry=telemetry,
+            durations=limits.STANDARD if scale == 1.0 else limits.STANDARD.scaled(scale),
+            buckets=buckets,
+        )
+    finally:
+        await database.close()
+
+
+def http_runner() -> Runner:
+    """What runs `http` targets on one machine: private addresses are allowed, since its user is its owner."""
+    return HttpRunner(allow_private=True)
