@@ -1,0 +1,119 @@
+# Two commands on a fresh machine with Python 3.11+ and make: `make run` and `make test`. `make help` lists the others.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.SHELLFLAGS := -eu -c
+
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+PY := $(VENV)/bin/python
+# Processes that tests are spread over.
+JOBS ?= 2
+# Options for what a target starts, as in: make run ARGS="--port 9000"
+ARGS ?=
+N ?= 1000
+SECONDS ?= 60
+SEED ?=
+
+export PATH := $(VENV)/bin:$(PATH)
+export PYTHONPATH := $(CURDIR):$(CURDIR)/layers/core/python:$(CURDIR)/layers/sdk/python
+# Zone rules come from the pinned tzdata package, here as in Lambda.
+export PYTHONTZPATH :=
+# The code relies on its assertions.
+unexport PYTHONOPTIMIZE
+# jsii prints a banner on Node 20, which works.
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---------------------------------------------------------------- use
+
+.PHONY: run
+run: setup-run ## Start API, loops and a worker on this machine, with a demo (ARGS= for options)
+	@exec $(PY) -m tickwright.local $(ARGS)
+
+.PHONY: synth
+synth: setup ## Write the CloudFormation templates to cdk.out
+	@$(PY) app.py
+
+# ---------------------------------------------------------------- install
+
+.PHONY: setup
+setup: ## Install the locked packages in .venv (and the CDK command line, where npm is)
+	@$(PYTHON) tools/environment.py dev
+	@$(PY) tools/cdk_cli.py
+
+.PHONY: setup-run
+setup-run: ## Install only what `make run` needs
+	@$(PYTHON) tools/environment.py run
+
+.PHONY: setup-emulators
+setup-emulators: setup ## Install DynamoDB Local and ministack in .emulators
+	@$(PY) tools/emulators.py
+
+.PHONY: lock
+lock: setup ## Recompile the requirements locks (ARGS=--upgrade for newer versions) and check them
+	@$(PY) tools/lock.py $(ARGS)
+	@$(PY) -m pytest -q tests/tidy/test_locks.py
+
+# ---------------------------------------------------------------- check
+
+.PHONY: check
+check: setup static ## The fast part: format, lint, types, imports, house rules, unit and embedded contract tests
+	@$(PY) -m pytest -q -n $(JOBS) -m "not slow and not emulator" --ignore=tests/infra --ignore=tests/e2e tests
+
+.PHONY: static
+static: setup ## Format, lint, types and import contracts
+	ruff format --check --quiet .
+	ruff check --quiet .
+	mypy --no-error-summary layers/core/python functions infra app.py tests tools
+	@echo lint-imports; said=$$(lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
+
+.PHONY: format
+format: setup ## Format the code and mend what ruff can
+	ruff check --fix --quiet . || true
+	ruff format --quiet .
+
+.PHONY: docs-check
+docs-check: setup ## Are the documents' links, commands and generated parts current?
+	@$(PY) -m tickwright.api.openapi check docs/api/openapi.json
+	@$(PY) -m pytest -q tests/tidy/test_documents.py tests/tidy/test_promises.py
+
+.PHONY: openapi
+openapi: setup ## Write docs/api/openapi.json again
+	@$(PY) -m tickwright.api.openapi write docs/api/openapi.json
+
+.PHONY: test
+test: setup setup-emulators static ## Everything but the nightly sets
+	@$(PY) -m pytest -n $(JOBS) tests
+
+.PHONY: nightly
+nightly: setup setup-emulators ## The long sets: more examples, more seeds
+	@HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) -m nightly tests
+
+.PHONY: gate
+gate: setup ## Judge what would be deployed: rule packs, own checks, cfn-lint; 0 findings or failure
+	@$(PY) -m infra.gate
+
+# ---------------------------------------------------------------- measure
+
+.PHONY: bench-units
+bench-units: setup setup-emulators ## Write, read and queue units per plain cron execution
+	@$(PY) -m tests.bench.units $(ARGS)
+
+.PHONY: bench-lag
+bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)
+	@$(PY) -m tests.bench.lag --jobs $(N) $(ARGS)
+
+.PHONY: chaos
+chaos: setup ## Kill and freeze schedulers and workers, then count (SECONDS=60 SEED=)
+	@$(PY) -m tests.chaos --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+# ---------------------------------------------------------------- clean
+
+.PHONY: clean
+clean: ## Remove what the tools made, but keep .venv and .emulators
+	rm -rf cdk.out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -not -path './.venv/*' -not -path './.emulators/*' -type d -prune -exec rm -rf {} +
