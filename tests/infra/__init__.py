@@ -1,0 +1,1 @@
+"""Is what we deploy what we meant?"""

@@ -1,0 +1,121 @@
+"""The front door: what is open, who is asked, and what it says when it refuses by itself."""
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.policy.templates import Templates
+from infra.settings import STAGES
+
+METHOD = "AWS::ApiGateway::Method"
+RESPONSE = "AWS::ApiGateway::GatewayResponse"
+MUST_BE_SHAPED = (
+    "DEFAULT_4XX",
+    "DEFAULT_5XX",
+    "UNAUTHORIZED",
+    "ACCESS_DENIED",
+    "THROTTLED",
+    "QUOTA_EXCEEDED",
+    "REQUEST_TOO_LARGE",
+    "MISSING_AUTHENTICATION_TOKEN",
+    "AUTHORIZER_FAILURE",
+    "INTEGRATION_TIMEOUT",
+    "INTEGRATION_FAILURE",
+)
+
+
+def path_of(templates: Templates, stack: str, resource: Any) -> str:  # noqa: ANN401 - a template is untyped JSON
+    address = templates.target(stack, resource)
+    if address is None or "PathPart" not in templates.properties(address):
+        return ""
+    properties = templates.properties(address)
+    return f"{path_of(templates, stack, properties['ParentId'])}/{properties['PathPart']}"
+
+
+def responses(templates: Templates) -> dict[str, dict[str, Any]]:
+    return {
+        response["Properties"]["ResponseType"]: response["Properties"] for _, response in templates.of_type(RESPONSE)
+    }
+
+
+def test_only_health_and_the_description_are_open(prod: Templates) -> None:
+    """Every other path is behind the authorizer, including those that do not exist."""
+    guards = {
+        (method["Properties"]["HttpMethod"], path_of(prod, address.stack, method["Properties"]["ResourceId"])): method[
+            "Properties"
+        ]["AuthorizationType"]
+        for address, method in prod.of_type(METHOD)
+    }
+
+    assert guards == {
+        ("GET", "/v1/health"): "NONE",
+        ("GET", "/v1/openapi.json"): "NONE",
+        ("ANY", "/v1/{proxy+}"): "CUSTOM",
+    }
+
+
+def test_a_revoked_key_opens_the_door_for_half_a_minute_at_most(prod: Templates) -> None:
+    """The authorizer's answer is cached: that long, and for no longer."""
+    ((_, authorizer),) = prod.of_type("AWS::ApiGateway::Authorizer")
+
+    assert authorizer["Properties"]["Type"] == "TOKEN"
+    assert authorizer["Properties"]["IdentitySource"] == "method.request.header.Authorization"
+    assert 0 < authorizer["Properties"]["AuthorizerResultTtlInSeconds"] <= 30
+
+
+def test_no_usage_plan_stands_in_for_authentication(prod: Templates) -> None:
+    """AWS advises against API Gateway's keys as a proof of who calls."""
+    kinds = {resource["Type"] for template in prod.by_stack.values() for resource in template["Resources"].values()}
+
+    assert kinds.isdisjoint({"AWS::ApiGateway::UsagePlan", "AWS::ApiGateway::ApiKey"})
+
+
+@pytest.mark.parametrize("kind", MUST_BE_SHAPED)
+def test_the_door_refuses_as_the_product_does(prod: Templates, kind: str) -> None:
+    """A body that is a problem, with the status it is sent with, a code, and what to change."""
+    response = responses(prod)[kind]
+
+    problem = json.loads(response["ResponseTemplates"]["application/json"])
+
+    assert response["ResponseParameters"]["gatewayresponse.header.Content-Type"] == "'application/problem+json'"
+    assert str(problem["status"]) == response["StatusCode"]
+    assert problem["requestId"] == "$context.requestId"
+    assert set(problem) == {"type", "title", "status", "code", "detail", "errors", "retryable", "requestId"}
+
+
+@pytest.mark.parametrize("kind", MUST_BE_SHAPED)
+def test_a_refusal_that_may_be_repeated_says_when(prod: Templates, kind: str) -> None:
+    """`retryable` and Retry-After go together, for every client that knows only one of them."""
+    response = responses(prod)[kind]
+
+    problem = json.loads(response["ResponseTemplates"]["application/json"])
+
+    assert problem["retryable"] == ("gatewayresponse.header.Retry-After" in response["ResponseParameters"])
+
+
+def test_an_unknown_path_is_not_found(prod: Templates) -> None:
+    """API Gateway calls it a missing token and says 403, which sends a caller looking for the wrong fault."""
+    assert responses(prod)["MISSING_AUTHENTICATION_TOKEN"]["StatusCode"] == "404"
+
+
+def test_every_request_is_logged_once_and_no_body_is(prod: Templates) -> None:
+    """Bodies hold tenants' payloads."""
+    ((_, stage),) = prod.of_type("AWS::ApiGateway::Stage")
+    (settings,) = stage["Properties"]["MethodSettings"]
+
+    line = json.loads(stage["Properties"]["AccessLogSetting"]["Format"])
+
+    assert settings["DataTraceEnabled"] is False
+    assert line["tenantId"] == "$context.authorizer.tenantId"
+    assert line["requestId"] == "$context.requestId"
+    assert stage["Properties"]["TracingEnabled"] is True
+
+
+def test_the_door_throttles_as_the_stage_says(prod: Templates) -> None:
+    """One caller cannot use up what the whole account may receive."""
+    ((_, stage),) = prod.of_type("AWS::ApiGateway::Stage")
+    (settings,) = stage["Properties"]["MethodSettings"]
+    door = STAGES["prod"].api_gateway
+
+    assert (settings["ThrottlingRateLimit"], settings["ThrottlingBurstLimit"]) == (door.rate_per_s, door.burst)

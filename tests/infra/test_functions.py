@@ -1,0 +1,115 @@
+"""The functions: their environment, their handlers, what they may use and what is kept of them."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from infra.environment import VARIABLES
+from infra.policy.checks import FUNCTION
+from infra.policy.templates import Templates
+from infra.settings import LANES, STAGES
+from tickwright.domain import lanes as domain_lanes
+
+NAMES = ("api", "authorizer", "scheduler", "watch", "worker")
+
+
+def functions_of(templates: Templates) -> Mapping[str, Mapping[str, Any]]:
+    """The properties of every function, by its folder's name."""
+    return {
+        resource["Properties"]["Handler"].split(".")[1]: resource["Properties"]
+        for _, resource in templates.of_type(FUNCTION)
+    }
+
+
+def test_there_is_a_function_for_every_folder(dev: Templates) -> None:
+    """Five functions: none is forgotten and none is left over."""
+    assert sorted(functions_of(dev)) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_handler_string_imports(dev: Templates, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler that Lambda cannot import fails at the first invocation, in production."""
+    module, _, attribute = functions_of(dev)[name]["Handler"].rpartition(".")
+    for variable, value in functions_of(dev)[name]["Environment"]["Variables"].items():
+        monkeypatch.setenv(variable, value if isinstance(value, str) else f"https://localhost/{variable}")
+
+    handler = getattr(import_module(module), attribute)
+
+    assert callable(handler)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_gets_the_agreed_variables(dev: Templates, name: str) -> None:
+    """The product's settings read these names; a misspelt one is found here and not by the first invocation."""
+    variables = functions_of(dev)[name]["Environment"]["Variables"]
+
+    assert tuple(variables) == VARIABLES
+    assert variables["POWERTOOLS_SERVICE_NAME"] == name
+
+
+def test_zone_rules_come_from_the_pinned_package_alone(dev: Templates) -> None:
+    """Lambda's own zone files differ from those of other machines."""
+    assert {function["Environment"]["Variables"]["PYTHONTZPATH"] for function in functions_of(dev).values()} == {""}
+
+
+def test_the_lanes_of_the_infrastructure_are_those_of_the_domain() -> None:
+    """A lane without a queue would swallow its jobs."""
+    assert tuple(lane.value for lane in domain_lanes.LANES) == LANES
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_function_has_a_decision_on_concurrency(stages: Mapping[str, Templates], stage: str) -> None:
+    """A reservation, or on purpose none; the settings say which, and the template follows."""
+    settings = STAGES[stage]
+
+    reserved = {
+        name: function.get("ReservedConcurrentExecutions") for name, function in functions_of(stages[stage]).items()
+    }
+
+    assert reserved == {name: function.reserved_concurrency for name, function in settings.functions.items()}
+
+
+def test_the_loops_of_prod_have_reservations(prod: Templates) -> None:
+    """A herd of API calls or executions must not take the place of the loops that make time pass."""
+    functions = functions_of(prod)
+
+    assert functions["scheduler"]["ReservedConcurrentExecutions"] >= 4
+    assert functions["watch"]["ReservedConcurrentExecutions"] >= 2
+
+
+def test_only_the_worker_may_send_to_what_feeds_it(dev: Templates) -> None:
+    """Lambda stops a chain of sends after about 16 hops; the worker's end with the attempts that the store counts."""
+    allowed = {name for name, function in functions_of(dev).items() if function["RecursiveLoop"] == "Allow"}
+
+    assert allowed == {"worker"}
+
+
+def test_every_function_runs_on_the_machine_its_wheels_are_for(dev: Templates) -> None:
+    """One runtime and one architecture for functions and layers."""
+    runtimes = {(function["Runtime"], *function["Architectures"]) for function in functions_of(dev).values()}
+    layers = {
+        (*layer["Properties"]["CompatibleRuntimes"], *layer["Properties"]["CompatibleArchitectures"])
+        for _, layer in dev.of_type("AWS::Lambda::LayerVersion")
+    }
+
+    assert runtimes == layers == {("python3.13", "arm64")}
+
+
+def test_no_stack_imports_the_layers_of_another(dev: Templates) -> None:
+    """CloudFormation refuses to replace what another stack imports, and a layer is replaced at each change."""
+    for address, function in dev.of_type(FUNCTION):
+        layers = [dev.target(address.stack, layer) for layer in function["Properties"]["Layers"]]
+
+        assert [layer.stack for layer in layers if layer is not None] == [address.stack, address.stack]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_log_ends(stages: Mapping[str, Templates], stage: str) -> None:
+    """Logs without an end are a bill without an end."""
+    retention = {
+        group["Properties"].get("RetentionInDays") for _, group in stages[stage].of_type("AWS::Logs::LogGroup")
+    }
+
+    assert retention == {STAGES[stage].log_retention_days}

@@ -1,0 +1,125 @@
+"""Who may do what: the rights in the templates are those of the one table, and none besides."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from infra.policy.checks import FUNCTION
+from infra.policy.grants import GRANTS, Resource
+from infra.policy.templates import Templates
+
+# Where the logical ids of tables and queues end up in a policy, by resource.
+INDEX_OF = {
+    Resource.JOBS_DUE: "Jobs/index/due",
+    Resource.JOBS_TENANT: "Jobs/index/tenant",
+    Resource.EXECUTIONS_WAITING: "Executions/index/waiting",
+    Resource.EXECUTIONS_ATTENTION: "Executions/index/attention",
+    Resource.DEAD_EXECUTIONS: "QueueDeadExecutions",
+}
+LANES = {"QueueHigh", "QueueNormal", "QueueLow", "QueueBackfill"}
+ALWAYS_GRANTED = {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+
+Rights = set[tuple[str, str]]
+
+
+def granted(templates: Templates, function: str) -> Rights:
+    """The pairs (action, resource) that a function's role has, beside its own logs and traces."""
+    (stack, properties) = next(
+        (address.stack, resource["Properties"])
+        for address, resource in templates.of_type(FUNCTION)
+        if resource["Properties"]["Handler"] == f"functions.{function}.handler.lambda_handler"
+    )
+    role = properties["Role"]["Fn::GetAtt"][0]
+    return {
+        (action, resource)
+        for address, policy in templates.of_type("AWS::IAM::Policy")
+        if address.stack == stack and {"Ref": role} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        for action in listed(statement["Action"])
+        for resource in names(templates, stack, statement["Resource"])
+        if action not in ALWAYS_GRANTED
+    }
+
+
+def listed(value: Any) -> list[Any]:  # noqa: ANN401 - a template is untyped JSON
+    return value if isinstance(value, list) else [value]
+
+
+def names(templates: Templates, stack: str, resources: Any) -> list[str]:  # noqa: ANN401 - a template is untyped JSON
+    """The logical ids of resources, an index as `Table/index/name`."""
+    found = []
+    for resource in listed(resources):
+        match resource:
+            case {"Fn::Join": ["", [table, str(suffix)]]}:
+                found.append(f"{name(templates, stack, table)}{suffix}")
+            case _:
+                found.append(name(templates, stack, resource))
+    return found
+
+
+def name(templates: Templates, stack: str, value: Any) -> str:  # noqa: ANN401 - a template is untyped JSON
+    address = templates.target(stack, value)
+    return address.logical_id if address is not None else str(value)
+
+
+def meant(function: str) -> Rights:
+    return {
+        (action, resource)
+        for grant in GRANTS[function]
+        for action in grant.actions
+        for resource in (
+            LANES if grant.resource is Resource.LANES else {INDEX_OF.get(grant.resource, grant.resource.value)}
+        )
+    }
+
+
+@pytest.mark.parametrize("function", sorted(GRANTS))
+def test_a_function_has_the_rights_of_the_table_and_no_others(prod: Templates, function: str) -> None:
+    """A right that slips in through a construct's convenience method is found here."""
+    assert granted(prod, function) == meant(function)
+
+
+def test_the_authorizer_can_only_look_up_a_key(prod: Templates) -> None:
+    """The function that every caller reaches unauthenticated can read one item at a time, and write nothing."""
+    assert granted(prod, "authorizer") == {("dynamodb:GetItem", "Control")}
+
+
+def test_only_the_scheduler_reads_the_due_index(prod: Templates) -> None:
+    """Whoever else read it would be a second opinion on what is due."""
+    readers = {function for function in GRANTS if any("due" in resource for _, resource in granted(prod, function))}
+
+    assert readers == {"scheduler"}
+
+
+def test_nobody_scans_a_table(prod: Templates) -> None:
+    """A scan reads, and pays for, everything: no access pattern needs one."""
+    actions = {action for function in GRANTS for action, _ in granted(prod, function)}
+
+    assert not {action for action in actions if "Scan" in action or "*" in action or action == "dynamodb:PartiQLSelect"}
+
+
+def test_only_the_api_and_the_loops_may_delete(prod: Templates) -> None:
+    """A worker that is taken over by its payload can destroy no record."""
+    deleters = {
+        function: {resource for action, resource in granted(prod, function) if action == "dynamodb:DeleteItem"}
+        for function in GRANTS
+    }
+
+    assert deleters == {
+        "api": {"Journal", "Control"},
+        "authorizer": set(),
+        "scheduler": {"Journal"},
+        "watch": {"Journal"},
+        "worker": set(),
+    }
+
+
+def test_each_function_has_its_own_role(prod: Templates) -> None:
+    """Rights that are shared are rights that somebody does not need."""
+    roles: Mapping[str, str] = {
+        resource["Properties"]["Handler"]: str(prod.target(address.stack, resource["Properties"]["Role"]))
+        for address, resource in prod.of_type(FUNCTION)
+    }
+
+    assert len(set(roles.values())) == len(roles) == len(GRANTS)

@@ -1,0 +1,156 @@
+"""What is packed: allow-listed files under keys that change with their content."""
+
+import json
+import shutil
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+
+from infra.app import build_app
+from infra.bundling import bytecode, core_layer, deps_layer
+from infra.bundling.sources import content_key, python_files
+from infra.context import WITHOUT_PACKAGING, context_of_cdk_json
+from infra.policy.packages import LAYER_BYTES_MAX, check_packages
+from infra.settings import STAGES
+
+
+def test_a_key_follows_content_and_path(tmp_path: Path) -> None:
+    """Same files, same key; another byte or another name, another key."""
+    (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
+    before = content_key(root=tmp_path, files=python_files(tmp_path))
+
+    again = content_key(root=tmp_path, files=python_files(tmp_path))
+    (tmp_path / "a.py").write_text("one = 2\n", encoding="utf-8")
+    changed = content_key(root=tmp_path, files=python_files(tmp_path))
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    renamed = content_key(root=tmp_path, files=python_files(tmp_path))
+
+    assert before == again
+    assert len({before, changed, renamed}) == 3
+
+
+def test_caches_of_the_interpreter_change_no_key(tmp_path: Path) -> None:
+    """Running the tests must not make a new layer."""
+    (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
+    before = content_key(root=tmp_path, files=python_files(tmp_path))
+
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.cpython-313.pyc").write_bytes(b"compiled")
+
+    assert content_key(root=tmp_path, files=python_files(tmp_path)) == before
+
+
+def test_the_core_layer_holds_the_library_without_its_shell(tmp_path: Path) -> None:
+    """`make run` needs packages that Lambda does not have."""
+    core_layer.CoreRecipe().try_bundle(str(tmp_path), image=cdk.DockerImage.from_registry("scratch"))
+
+    library = tmp_path / "python" / "tickwright"
+    assert (library / "domain" / "__init__.py").exists()
+    assert not (library / "local").exists()
+
+
+def test_each_function_carries_its_own_folder_and_no_other(tmp_path: Path) -> None:
+    """A file that nobody listed is never shipped."""
+    context = context_of_cdk_json() | dict(WITHOUT_PACKAGING)
+    build_app(STAGES["dev"], context=context, outdir=str(tmp_path)).synth()
+
+    carried = {
+        tuple(sorted(path.name for path in functions.iterdir())) for functions in tmp_path.glob("asset.*/functions")
+    }
+
+    assert carried == {("__init__.py", name) for name in ("api", "authorizer", "scheduler", "watch", "worker")}
+    assert [path for path in tmp_path.glob("asset.*/*") if path.name != "functions"] == []
+
+
+def test_requirements_are_locked_by_hash_and_name_no_address() -> None:
+    """What is installed is what was tested, wherever it is fetched from."""
+    lines = deps_layer.REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+
+    pinned = [line for line in lines if "==" in line]
+
+    assert pinned
+    assert all(line.endswith("\\") for line in pinned)
+    assert not [line for line in lines if "://" in line or line.startswith("-")]
+
+
+def test_missing_requirements_are_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fresh clone without them says what to run."""
+    monkeypatch.setattr(deps_layer, "REQUIREMENTS", deps_layer.ROOT / "layers" / "deps" / "absent.lock")
+
+    with pytest.raises(SystemExit, match="Run `make lock`"):
+        deps_layer.deps_code()
+
+
+def test_a_machine_without_lambda_s_interpreter_still_packs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The layer is complete but slower to start, and a line says so."""
+    monkeypatch.setattr(bytecode, "PYTHON", "3.999")
+
+    assert bytecode.compile_for_lambda(tmp_path) is False
+    assert "without compiled files" in caplog.text
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    """An assembly whose archives are as they should be."""
+    deps = tmp_path / "asset.deps" / "python"
+    for name in ("aws_lambda_powertools", "croniter", "dateutil", "pydantic", "pydantic_core", "tzdata"):
+        (deps / name).mkdir(parents=True)
+    (deps / "pydantic_core" / "core.cpython-313-aarch64-linux-gnu.so").write_bytes(b"")
+    domain = tmp_path / "asset.core" / "python" / "tickwright" / "domain"
+    domain.mkdir(parents=True)
+    (domain / "__init__.py").write_bytes(b"")
+    (tmp_path / "asset.api" / "functions" / "api").mkdir(parents=True)
+    return tmp_path
+
+
+def test_archives_as_they_should_be_pass(packed: Path) -> None:
+    """The ground that the next tests break."""
+    assert list(check_packages(packed)) == []
+
+
+def test_a_wheel_for_another_machine_is_found(packed: Path) -> None:
+    """It would fail at the first import, in production."""
+    (packed / "asset.deps/python/pydantic_core/core.cpython-313-x86_64-linux-gnu.so").write_bytes(b"")
+
+    assert [finding.rule for finding in check_packages(packed)] == ["package-machine"]
+
+
+def test_a_missing_and_a_shadowing_package_are_found(packed: Path) -> None:
+    """Lambda brings boto3, and does not bring tzdata."""
+    shutil.rmtree(packed / "asset.deps/python/tzdata")
+    (packed / "asset.deps/python/boto3").mkdir()
+
+    messages = [finding.message for finding in check_packages(packed)]
+
+    assert messages == ["lacks tzdata", "carries boto3"]
+
+
+def test_a_layer_that_is_too_large_is_found(packed: Path) -> None:
+    """Every megabyte is unpacked at each cold start."""
+    with (packed / "asset.core/python/tickwright/big.bin").open("wb") as big:
+        big.truncate(LAYER_BYTES_MAX + 1)
+
+    assert [finding.rule for finding in check_packages(packed)] == ["package-size"]
+
+
+def test_a_function_that_carries_more_than_its_own_is_found(packed: Path) -> None:
+    """An allow-list that lets something through is not one."""
+    (packed / "asset.api" / "secrets.txt").write_text("", encoding="utf-8")
+
+    assert [finding.rule for finding in check_packages(packed)] == ["package-function"]
+
+
+def test_an_assembly_without_layers_is_found(tmp_path: Path) -> None:
+    """Packing that was skipped must not pass for packing that worked."""
+    assert {finding.rule for finding in check_packages(tmp_path)} == {"package-deps", "package-core"}
+
+
+def test_the_flags_of_cdk_json_are_those_that_every_build_uses() -> None:
+    """cdk.json is read by CDK's tool alone; the app reads it too, so that tests and deployments agree."""
+    context = context_of_cdk_json()
+
+    assert context["@aws-cdk/core:defaultCrossStackReferences"] == "strong"
+    assert json.loads((deps_layer.ROOT / "cdk.json").read_text(encoding="utf-8"))["versionReporting"] is False

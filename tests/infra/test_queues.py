@@ -1,0 +1,63 @@
+"""The ready queues and the mappings that empty them: one of each per lane."""
+
+from typing import Any
+
+from infra.policy.checks import MAPPING, QUEUE
+from infra.policy.templates import Templates
+from infra.settings import LANES, STAGES
+
+READY = {f"Queue{lane.capitalize()}" for lane in LANES}
+
+
+def queues_of(templates: Templates) -> dict[str, dict[str, Any]]:
+    return {address.logical_id: queue["Properties"] for address, queue in templates.of_type(QUEUE)}
+
+
+def test_every_lane_has_a_queue_and_a_dead_letter_queue(dev: Templates) -> None:
+    """Nine queues: a lane's two, and one for copies of dead executions."""
+    assert set(queues_of(dev)) == READY | {f"{name}Undelivered" for name in READY} | {"QueueDeadExecutions"}
+
+
+def test_a_hint_is_received_a_thousand_times_before_it_is_given_up(dev: Templates) -> None:
+    """Receiving a hint whose execution another worker holds counts as well, and is normal."""
+    counts = {queue["RedrivePolicy"]["maxReceiveCount"] for name, queue in queues_of(dev).items() if name in READY}
+
+    assert counts == {1_000}
+
+
+def test_what_could_not_be_delivered_is_kept_for_fourteen_days(dev: Templates) -> None:
+    """An undelivered hint keeps its first date, and people have holidays."""
+    kept = {queue["MessageRetentionPeriod"] for name, queue in queues_of(dev).items() if name not in READY}
+
+    assert kept == {14 * 24 * 3_600}
+
+
+def test_a_message_may_be_as_large_as_sqs_takes(dev: Templates) -> None:
+    """The default of an older SQS was a quarter of it."""
+    assert {queue["MaximumMessageSize"] for queue in queues_of(dev).values()} == {1_048_576}
+
+
+def test_no_queue_is_first_in_first_out(dev: Templates) -> None:
+    """Fair queues are standard queues: order is the store's business."""
+    assert not [name for name, queue in queues_of(dev).items() if queue.get("FifoQueue")]
+
+
+def test_every_lane_has_a_mapping_of_its_own(prod: Templates) -> None:
+    """A lane with its own concurrency cannot take the workers of another."""
+    fed = {}
+    for address, mapping in prod.of_type(MAPPING):
+        queue = prod.target(address.stack, mapping["Properties"]["EventSourceArn"])
+        assert queue is not None
+        fed[queue.logical_id] = mapping["Properties"]["ScalingConfig"]["MaximumConcurrency"]
+
+    assert fed == {f"Queue{lane.capitalize()}": most for lane, most in STAGES["prod"].lane_concurrency.items()}
+
+
+def test_a_lane_waits_for_no_second_message(prod: Templates) -> None:
+    """A batching window would be added to the lag of every lone job."""
+    windows = {
+        (mapping["Properties"]["BatchSize"], mapping["Properties"]["MaximumBatchingWindowInSeconds"])
+        for _, mapping in prod.of_type(MAPPING)
+    }
+
+    assert windows == {(10, 0)}

@@ -1,0 +1,51 @@
+"""Settings: what AWS would refuse an hour later, or what would starve a lane, is refused when it is read."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from infra.settings import LANES, STAGES, Settings, settings_of
+
+PROD = STAGES["prod"]
+Change = Callable[[], Settings]
+
+
+def lanes(most: int) -> MappingProxyType[str, int]:
+    return MappingProxyType(dict.fromkeys(LANES, most))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda: replace(PROD, worker=replace(PROD.worker, timeout_s=901)), id="longer than Lambda runs"),
+        pytest.param(lambda: replace(PROD, api=replace(PROD.api, timeout_s=29)), id="longer than the gateway waits"),
+        pytest.param(
+            lambda: replace(PROD, scheduler=replace(PROD.scheduler, timeout_s=119)), id="a gap between two loops"
+        ),
+        pytest.param(lambda: replace(PROD, buckets=1_025), id="more buckets than one loop reads"),
+        pytest.param(lambda: replace(PROD, scheduler_slots=17), id="more slots than buckets"),
+        pytest.param(lambda: replace(PROD, lane_concurrency=lanes(1)), id="less than a mapping takes"),
+        pytest.param(lambda: replace(PROD, lane_concurrency=lanes(200)), id="more than the worker's reservation"),
+        pytest.param(lambda: replace(PROD, lane_concurrency={"high": 10}), id="a lane without a worker"),
+        pytest.param(lambda: replace(PROD, account_concurrency=500), id="more than the account has"),
+        pytest.param(lambda: replace(PROD, scheduler_slots=5), id="fewer loops than slots need"),
+        pytest.param(lambda: replace(PROD, scale="0"), id="time that stands still"),
+    ],
+)
+def test_settings_that_would_starve_something_are_refused(change: Change) -> None:
+    """Found while reading, rather than in a deployment that fails or in a lane that stands still."""
+    with pytest.raises(AssertionError):
+        change()
+
+
+def test_a_stage_that_nobody_defined_ends_the_build_with_those_that_exist() -> None:
+    """A typing error must not become a fourth installation."""
+    with pytest.raises(SystemExit, match=r"There is no stage 'production'.*dev, staging, prod"):
+        settings_of("production")
+
+
+def test_a_stage_is_found_by_its_name() -> None:
+    """Three stages, each under the name it has."""
+    assert {name: settings_of(name).stage for name in STAGES} == {name: name for name in ("dev", "staging", "prod")}
