@@ -1,1 +1,1 @@
-"""The store on DynamoDB."""
+"""The store on DynamoDB: keys, items, literal expressions, and the judging of their answers."""

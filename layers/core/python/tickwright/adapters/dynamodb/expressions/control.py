@@ -1,0 +1,36 @@
+"""How bucket leases, idempotency records and names are written. The meaning: domain/leases.py, domain/tenants.py."""
+
+from tickwright.adapters.dynamodb.expressions.write import Kind, Write
+
+TAKE_NEW_BUCKET = Write(
+    says="Take a bucket that nobody has ever owned.",
+    condition="attribute_not_exists(#pk)",
+    kind=Kind.PUT,
+)
+TAKE_BUCKET = Write(
+    says="Take a bucket whose record stood still while the taker watched it: any write of its owner changes the rvn.",
+    condition="#rvn = :seenRvn",
+    update="SET #owner = :owner, #leaseEpoch = #leaseEpoch + :one, #rvn = :rvn, #drained = :false",
+)
+RENEW_BUCKET = Write(
+    says="Only the holder of this epoch keeps a bucket.",
+    condition="#owner = :holder AND #leaseEpoch = :epoch",
+    update="SET #rvn = :rvn, #drained = :drained",
+)
+GIVE_UP_BUCKET = Write(
+    says="Only the holder of this epoch gives a bucket up, and says whether all it began is finished.",
+    condition="#owner = :holder AND #leaseEpoch = :epoch",
+    update="SET #rvn = :rvn, #drained = :drained REMOVE #owner",
+)
+PUT_IDEMPOTENCY = Write(
+    says="One request a key: a record that has expired is as good as none, whether or not it has been deleted yet.",
+    condition="attribute_not_exists(#pk) OR #expiresAt <= :now",
+    kind=Kind.PUT,
+    batched=False,
+)
+PUT_NAME = Write(
+    says="A name is one job's within its tenant, until it is given up.",
+    condition="attribute_not_exists(#pk) OR #released = :true OR #jobId = :jobId",
+    kind=Kind.PUT,
+    batched=False,
+)

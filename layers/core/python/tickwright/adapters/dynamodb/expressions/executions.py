@@ -1,0 +1,162 @@
+"""How the holder of an execution, or whoever takes over from it, writes it. The meaning: domain/changes/executions.py.
+
+Must not know a table's name. A test compares the states and fences of every condition with domain/transitions.py.
+"""
+
+from tickwright.adapters.dynamodb.expressions.write import Kind, Write
+from tickwright.domain.transitions import Event, State
+
+INSERT = Write(
+    says="One key a tick: whoever comes second finds the same execution.",
+    condition="attribute_not_exists(#jobId)",
+    kind=Kind.PUT,
+)
+CLAIM = Write(
+    says="Give an execution to one worker: the epoch rises, which fences every earlier holder, and the attempt counts.",
+    condition="""
+        #attempt < #maxAttempts
+        AND (#state = :queued
+             OR (#state = :retry AND #retryAt <= :now)
+             OR (#state = :running AND #leaseUntil < :leaseOver))
+    """,
+    update="""
+        SET #state = :running,
+            #leaseEpoch = #leaseEpoch + :one,
+            #attempt = #attempt + :one,
+            #leaseOwner = :worker,
+            #claimToken = :token,
+            #leaseUntil = :leaseUntil,
+            #deadlineAt = :deadlineAt,
+            #startedAt = if_not_exists(#startedAt, :now)
+        REMOVE #reason, #retryAt, #waitKey, #waitAt
+    """,
+    moves=(Event.CLAIM, State.RUNNING),
+    batched=False,
+)
+HEARTBEAT = Write(
+    says="Only the holder of the current epoch may move its own lease out, and never past the attempt's deadline.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now",
+    update="SET #leaseUntil = :leaseUntil",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+)
+
+SUCCEED = Write(
+    says="End a run well, nothing owed: the epoch refuses every zombie.",
+    condition="#state = :running AND #leaseEpoch = :epoch",
+    update="""
+        SET #state = :succeeded, #finishedAt = :now, #ttl = :ttl
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #owed, #error, #result
+    """,
+    moves=(Event.SUCCEED, State.SUCCEEDED),
+)
+SUCCEED_WITH_RESULT = Write(
+    says="The same with a result.",
+    condition="#state = :running AND #leaseEpoch = :epoch",
+    update="""
+        SET #state = :succeeded, #finishedAt = :now, #ttl = :ttl, #result = :result
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #owed, #error
+    """,
+    moves=(Event.SUCCEED, State.SUCCEEDED),
+)
+SUCCEED_OWING = Write(
+    says="End a run well; what is owed is noted in the same write, and the row is kept until it is done (R14).",
+    condition="#state = :running AND #leaseEpoch = :epoch",
+    update="""
+        SET #state = :succeeded, #finishedAt = :now, #owed = :owed
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #ttl, #error, #result
+    """,
+    moves=(Event.SUCCEED, State.SUCCEEDED),
+)
+SUCCEED_OWING_WITH_RESULT = Write(
+    says="The same with a result.",
+    condition="#state = :running AND #leaseEpoch = :epoch",
+    update="""
+        SET #state = :succeeded, #finishedAt = :now, #owed = :owed, #result = :result
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #ttl, #error
+    """,
+    moves=(Event.SUCCEED, State.SUCCEEDED),
+)
+
+_BACK_OFF = """
+    SET #state = :retry, #reason = :reason, #error = :error, #retryAt = :retryAt
+    REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #waitKey, #waitAt
+"""
+_BACK_OFF_WAITING = """
+    SET #state = :retry, #reason = :reason, #error = :error, #retryAt = :retryAt,
+        #waitKey = :waitKey, #waitAt = :retryAt
+    REMOVE #leaseOwner, #leaseUntil, #deadlineAt
+"""
+_DIE = """
+    SET #state = :dead, #reason = :reason, #error = :error, #finishedAt = :now, #failedAt = :now, #ttl = :ttl
+    REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #owed
+"""
+_DIE_OWING = """
+    SET #state = :dead, #reason = :reason, #error = :error, #finishedAt = :now, #failedAt = :now, #owed = :owed
+    REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #ttl
+"""
+
+FAIL_RETRY = Write(
+    says="The holder's attempt failed and may be tried again soon: a delayed message, and the journal, remember it.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #attempt < #maxAttempts",
+    update=_BACK_OFF,
+    moves=(Event.FAIL, State.RETRY),
+)
+FAIL_RETRY_WAITING = Write(
+    says="The same after longer than the queue can hold a message: it enters the waiting index.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #attempt < #maxAttempts",
+    update=_BACK_OFF_WAITING,
+    moves=(Event.FAIL, State.RETRY),
+)
+FAIL_DEAD = Write(
+    says="The holder's attempt failed for good, nothing owed: it enters the attention index.",
+    condition="#state = :running AND #leaseEpoch = :epoch",
+    update=_DIE,
+    moves=(Event.FAIL, State.DEAD),
+)
+FAIL_DEAD_OWING = Write(
+    says="The holder's attempt failed for good; what is owed is noted in the same write (R14).",
+    condition="#state = :running AND #leaseEpoch = :epoch",
+    update=_DIE_OWING,
+    moves=(Event.FAIL, State.DEAD),
+)
+
+REAP_RETRY = Write(
+    says="Anyone may end an attempt whose lease is over by twice the clock error, but only the lease they looked at.",
+    condition="""
+        #state = :running AND #leaseEpoch = :seenEpoch AND #leaseUntil = :seenLeaseUntil AND #leaseUntil < :leaseOver
+        AND #attempt < #maxAttempts
+    """,
+    update=_BACK_OFF,
+    moves=(Event.REAP, State.RETRY),
+)
+REAP_RETRY_WAITING = Write(
+    says="The same, with a retry that enters the waiting index.",
+    condition="""
+        #state = :running AND #leaseEpoch = :seenEpoch AND #leaseUntil = :seenLeaseUntil AND #leaseUntil < :leaseOver
+        AND #attempt < #maxAttempts
+    """,
+    update=_BACK_OFF_WAITING,
+    moves=(Event.REAP, State.RETRY),
+)
+REAP_DEAD = Write(
+    says="The same where no attempt is left, nothing owed.",
+    condition="""
+        #state = :running AND #leaseEpoch = :seenEpoch AND #leaseUntil = :seenLeaseUntil AND #leaseUntil < :leaseOver
+    """,
+    update=_DIE,
+    moves=(Event.REAP, State.DEAD),
+)
+REAP_DEAD_OWING = Write(
+    says="The same where no attempt is left; what is owed is noted in the same write (R14).",
+    condition="""
+        #state = :running AND #leaseEpoch = :seenEpoch AND #leaseUntil = :seenLeaseUntil AND #leaseUntil < :leaseOver
+    """,
+    update=_DIE_OWING,
+    moves=(Event.REAP, State.DEAD),
+)
+
+STRIKE_OWED = Write(
+    says="All that was owed is done and the row may go in time; an execution opened again since is left alone (R13).",
+    condition="#state IN (:succeeded, :dead, :cancelled, :skipped) AND #leaseEpoch = :seenEpoch",
+    update="SET #ttl = :ttl REMOVE #owed",
+)

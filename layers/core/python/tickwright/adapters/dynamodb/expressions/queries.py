@@ -1,0 +1,66 @@
+"""Every query, literally: which index it reads, in which order, and how it finds its range."""
+
+from dataclasses import dataclass
+
+from tickwright.adapters.dynamodb.tables import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One query. Without an index it is strongly consistent; an index is always eventual."""
+
+    says: str
+    table: Table
+    condition: str
+    index: str | None = None
+    newest_first: bool = False
+
+
+DUE = Query(
+    says="The heads of one bucket and lane that are due, oldest first.",
+    table=Table.JOBS,
+    index="due",
+    condition="#bucket = :bucket AND #nextRunAt <= :until",
+)
+WAITING = Query(
+    says="The executions that wait under one key and whose time has come, oldest first.",
+    table=Table.EXECUTIONS,
+    index="waiting",
+    condition="#waitKey = :waitKey AND #waitAt <= :until",
+)
+JOBS_OF_TENANT = Query(
+    says="A tenant's jobs by name.",
+    table=Table.JOBS,
+    index="tenant",
+    condition="#tenantId = :tenantId",
+)
+JOBS_OF_TENANT_NAMED = Query(
+    says="A tenant's jobs whose name begins so.",
+    table=Table.JOBS,
+    index="tenant",
+    condition="#tenantId = :tenantId AND begins_with(#listedAs, :prefix)",
+)
+ATTENTION = Query(
+    says="A tenant's dead executions, newest first.",
+    table=Table.EXECUTIONS,
+    index="attention",
+    condition="#tenantId = :tenantId",
+    newest_first=True,
+)
+EXECUTIONS_OF_JOB = Query(
+    says="A job's executions, newest first.",
+    table=Table.EXECUTIONS,
+    condition="#jobId = :jobId",
+    newest_first=True,
+)
+EXECUTIONS_OF_JOB_SINCE = Query(
+    says="A job's executions from a time on, newest first; keys begin with their time.",
+    table=Table.EXECUTIONS,
+    condition="#jobId = :jobId AND #key >= :since",
+    newest_first=True,
+)
+PAGES = Query(
+    says="The pages of a bucket whose check has come, from the start of the partition, so a late page is found.",
+    table=Table.JOURNAL,
+    condition="#bucket = :bucket AND #page < :bound",
+)

@@ -1,0 +1,96 @@
+"""What the small records look like: bucket leases, API keys, idempotency records and names.
+
+`ttl`, in seconds, lets DynamoDB forget an idempotency record in the days after its end; `expiresAt` says when it ends.
+"""
+
+from tickwright.adapters.dynamodb import keys, wire
+from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Field, Shape, set_of
+from tickwright.adapters.dynamodb.wire import Item
+from tickwright.domain.leases import BucketLease
+from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, Scope
+
+_MS_IN_S = 1_000
+
+_LEASE = Shape(
+    BucketLease,
+    (
+        Field("bucket", "bucket", NUMBER),
+        Field("owner", "owner", TEXT),
+        Field("lease_epoch", "leaseEpoch", NUMBER),
+        Field("rvn", "rvn", TEXT),
+        Field("drained", "drained", FLAG),
+    ),
+)
+_API_KEY = Shape(
+    ApiKey,
+    (
+        Field("key_hash", "keyHash", TEXT),
+        Field("tenant_id", "tenantId", TEXT),
+        Field("scopes", "scopes", set_of(Scope)),
+        Field("label", "label", TEXT),
+        Field("created_at", "createdAt", NUMBER),
+        Field("expires_at", "expiresAt", NUMBER),
+    ),
+)
+_IDEMPOTENCY = Shape(
+    IdempotencyRecord,
+    (
+        Field("tenant_id", "tenantId", TEXT),
+        Field("key", "key", TEXT),
+        Field("body_hash", "bodyHash", TEXT),
+        Field("job_id", "jobId", TEXT),
+        Field("answer", "answer", TEXT),
+        Field("expires_at", "expiresAt", NUMBER),
+        Field("token", "token", TEXT),
+    ),
+)
+_NAME = Shape(
+    NameRecord,
+    (
+        Field("tenant_id", "tenantId", TEXT),
+        Field("name", "name", TEXT),
+        Field("job_id", "jobId", TEXT),
+        Field("released", "released", FLAG),
+    ),
+)
+
+
+def lease_to_item(lease: BucketLease) -> Item:
+    """A bucket's record."""
+    return _LEASE.attributes(lease) | keys.lease(lease.bucket)
+
+
+def lease_from_item(item: Item) -> BucketLease:
+    """The lease of an item."""
+    return _LEASE.entity(item)
+
+
+def api_key_to_item(api_key: ApiKey) -> Item:
+    """A key. It has no ttl: one that has expired is refused with that reason, not as unknown."""
+    return _API_KEY.attributes(api_key) | keys.api_key(api_key.key_hash)
+
+
+def api_key_from_item(item: Item) -> ApiKey:
+    """The key of an item."""
+    return _API_KEY.entity(item)
+
+
+def idempotency_to_item(record: IdempotencyRecord) -> Item:
+    """A request's record, to be forgotten after its end."""
+    ttl = -(-record.expires_at // _MS_IN_S)
+    return _IDEMPOTENCY.attributes(record) | keys.idempotency(record.tenant_id, record.key) | {"ttl": wire.number(ttl)}
+
+
+def idempotency_from_item(item: Item) -> IdempotencyRecord:
+    """The record of an item."""
+    return _IDEMPOTENCY.entity(item)
+
+
+def name_to_item(record: NameRecord) -> Item:
+    """A name's record."""
+    return _NAME.attributes(record) | keys.name(record.tenant_id, record.name)
+
+
+def name_from_item(item: Item) -> NameRecord:
+    """The record of an item."""
+    return _NAME.entity(item)

@@ -1,0 +1,59 @@
+"""What a journal page looks like: each entry one short string, since a page is charged by its size.
+
+`jobId key version`, and for an entry that passes ticks over ` first last count exact`; no part holds a space.
+"""
+
+from typing import Final
+
+from tickwright.adapters.dynamodb import keys, wire
+from tickwright.adapters.dynamodb.wire import Item
+from tickwright.domain.executions import PassedOver
+from tickwright.domain.ids import ExecutionKey, JobId
+from tickwright.domain.instants import Instant
+from tickwright.domain.journal import Entry, Page
+
+_PARTS: Final = 3
+
+
+def page_to_item(page: Page) -> Item:
+    """The whole item."""
+    return {
+        **keys.page_of(page),
+        "checkAt": wire.number(page.check_at),
+        "writer": wire.text(page.writer),
+        "looks": wire.number(page.looks),
+        "entries": wire.text_list(_to_text(entry) for entry in page.entries),
+    }
+
+
+def page_from_item(item: Item) -> Page:
+    """The page of an item."""
+    page = Page(
+        bucket=int(wire.as_text(item["bucket"])),
+        check_at=Instant(wire.as_number(item["checkAt"])),
+        writer=wire.as_text(item["writer"]),
+        looks=wire.as_number(item["looks"]),
+        entries=tuple(_from_text(text) for text in wire.as_text_list(item["entries"])),
+    )
+    assert keys.page_of(page)["page"] == item["page"]
+    return page
+
+
+def _to_text(entry: Entry) -> str:
+    parts: list[object] = [entry.job_id, entry.key, entry.version]
+    if entry.passed is not None:
+        parts += [entry.passed.first, entry.passed.last, entry.passed.count, int(entry.passed.exact)]
+    return " ".join(map(str, parts))
+
+
+def _from_text(text: str) -> Entry:
+    parts = text.split(" ")
+    job_id, key, version = parts[:_PARTS]
+    return Entry(job_id=JobId(job_id), key=ExecutionKey(key), version=int(version), passed=_passed(parts[_PARTS:]))
+
+
+def _passed(parts: list[str]) -> PassedOver | None:
+    if not parts:
+        return None
+    first, last, count, exact = map(int, parts)
+    return PassedOver(first=Instant(first), last=Instant(last), count=count, exact=bool(exact))

@@ -1,0 +1,60 @@
+"""How a list is asked for and where its next page begins: the index's keys of the last item, as one short text.
+
+Must not know who signs it: a `next_key` is the store's own and comes back unchanged.
+"""
+
+from tickwright.adapters.dynamodb import keys, wire
+from tickwright.adapters.dynamodb.expressions import queries
+from tickwright.adapters.dynamodb.expressions.queries import Query
+from tickwright.adapters.dynamodb.wire import Item
+from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
+from tickwright.domain.instants import Instant, to_key
+
+
+def executions_of(job_id: JobId, since: Instant | None) -> tuple[Query, Item]:
+    """A job's executions, all of them or down to a time."""
+    values = {"jobId": wire.text(job_id)}
+    if since is None:
+        return queries.EXECUTIONS_OF_JOB, values
+    return queries.EXECUTIONS_OF_JOB_SINCE, values | {"since": wire.text(to_key(since))}
+
+
+def execution_key(last: Item) -> str:
+    """Where a job's next executions begin."""
+    return wire.as_text(last["key"])
+
+
+def after_execution(job_id: JobId, next_key: str) -> Item:
+    """The key to go on after."""
+    return keys.execution(ExecutionRef(job_id, ExecutionKey(next_key)))
+
+
+def jobs_of(tenant_id: TenantId, prefix: str) -> tuple[Query, Item]:
+    """A tenant's jobs; a prefix may not be empty in a condition."""
+    values = {"tenantId": wire.text(tenant_id)}
+    if not prefix:
+        return queries.JOBS_OF_TENANT, values
+    return queries.JOBS_OF_TENANT_NAMED, values | {"prefix": wire.text(prefix)}
+
+
+def job_key(last: Item) -> str:
+    """Where a tenant's next jobs begin; an id holds no space, a name may."""
+    return f"{wire.as_text(last['jobId'])} {wire.as_text(last['listedAs'])}"
+
+
+def after_job(tenant_id: TenantId, next_key: str) -> Item:
+    """The key to go on after."""
+    job_id, _, listed_as = next_key.partition(" ")
+    return keys.head(JobId(job_id)) | {"tenantId": wire.text(tenant_id), "listedAs": wire.text(listed_as)}
+
+
+def attention_key(last: Item) -> str:
+    """Where a tenant's next dead executions begin."""
+    return f"{wire.as_number(last['failedAt'])} {wire.as_text(last['jobId'])} {wire.as_text(last['key'])}"
+
+
+def after_attention(tenant_id: TenantId, next_key: str) -> Item:
+    """The key to go on after."""
+    failed_at, job_id, key = next_key.split(" ")
+    ref = ExecutionRef(JobId(job_id), ExecutionKey(key))
+    return keys.execution(ref) | {"tenantId": wire.text(tenant_id), "failedAt": wire.number(int(failed_at))}

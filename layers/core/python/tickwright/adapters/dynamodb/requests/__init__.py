@@ -1,0 +1,1 @@
+"""Each change of the domain as one request: which literal it is, on which item, with which values."""

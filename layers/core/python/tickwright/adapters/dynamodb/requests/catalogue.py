@@ -1,0 +1,43 @@
+"""Which function makes the request of which change: the whole list, so that a change without one is found by a test."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tickwright.adapters.dynamodb.requests import control, executions, heads, moves
+from tickwright.adapters.dynamodb.requests.request import Request
+from tickwright.domain.changes.executions import Claim, Fail, Heartbeat, Insert, Reap, StrikeOwed, Succeed
+from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite, StillOpen
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.leases import RenewBucket, TakeBucket
+from tickwright.domain.tenants import PutIdempotency, PutName
+
+CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
+    PutHead: heads.put_head,
+    PutDefinition: heads.put_definition,
+    Advance: heads.advance,
+    Rewrite: heads.rewrite,
+    Occupy: heads.occupy,
+    StillOpen: heads.still_open,
+    Insert: executions.insert,
+    Claim: executions.claim,
+    Heartbeat: executions.heartbeat,
+    Succeed: executions.succeed,
+    Fail: executions.fail,
+    Reap: executions.reap,
+    StrikeOwed: executions.strike_owed,
+    Stop: moves.stop,
+    ReapStopping: moves.reap_stopping,
+    PutOff: moves.put_off,
+    Cancel: moves.cancel,
+    Release: moves.release,
+    Expire: moves.expire,
+    TakeBucket: control.take_bucket,
+    RenewBucket: control.renew_bucket,
+    PutIdempotency: control.put_idempotency,
+    PutName: control.put_name,
+}
+
+
+def request_of(change: object) -> Request:
+    """The request of a change."""
+    return CATALOGUE[type(change)](change)

@@ -1,0 +1,74 @@
+"""The changes of bucket leases, idempotency records and names as requests."""
+
+from tickwright.adapters.dynamodb import keys, wire
+from tickwright.adapters.dynamodb.expressions import control as expressions
+from tickwright.adapters.dynamodb.expressions.write import Write
+from tickwright.adapters.dynamodb.items import control as items
+from tickwright.adapters.dynamodb.requests.request import Request
+from tickwright.adapters.dynamodb.tables import Table
+from tickwright.adapters.dynamodb.wire import Item
+from tickwright.domain.leases import RenewBucket, TakeBucket
+from tickwright.domain.tenants import PutIdempotency, PutName
+
+
+def take_bucket(change: TakeBucket) -> Request:
+    """Take a bucket: a new record where there is none, else the one that was seen."""
+    if change.seen_rvn is None:
+        first = change.decide(None)
+        assert first is not None
+        return _of_lease(change.bucket, expressions.TAKE_NEW_BUCKET, {}, put=items.lease_to_item(first))
+    values = {
+        "owner": wire.text(change.owner),
+        "rvn": wire.text(change.rvn),
+        "seenRvn": wire.text(change.seen_rvn),
+    }
+    return _of_lease(change.bucket, expressions.TAKE_BUCKET, values)
+
+
+def renew_bucket(change: RenewBucket) -> Request:
+    """Keep a bucket, or give it up."""
+    write = expressions.GIVE_UP_BUCKET if change.give_up else expressions.RENEW_BUCKET
+    values = {
+        "holder": wire.text(change.holder),
+        "epoch": wire.number(change.epoch),
+        "rvn": wire.text(change.rvn),
+        "drained": wire.flag(change.drained),
+    }
+    return _of_lease(change.bucket, write, values)
+
+
+def put_idempotency(change: PutIdempotency) -> Request:
+    """Note a request."""
+    record = change.record
+    return Request(
+        table=Table.CONTROL,
+        key=keys.idempotency(record.tenant_id, record.key),
+        write=expressions.PUT_IDEMPOTENCY,
+        read=items.idempotency_from_item,
+        values={"now": wire.number(change.now)},
+        put=items.idempotency_to_item(record),
+    )
+
+
+def put_name(change: PutName) -> Request:
+    """Take a name, or give it up."""
+    record = change.record
+    return Request(
+        table=Table.CONTROL,
+        key=keys.name(record.tenant_id, record.name),
+        write=expressions.PUT_NAME,
+        read=items.name_from_item,
+        values={"jobId": wire.text(record.job_id)},
+        put=items.name_to_item(record),
+    )
+
+
+def _of_lease(bucket: int, write: Write, values: Item, *, put: Item | None = None) -> Request:
+    return Request(
+        table=Table.CONTROL,
+        key=keys.lease(bucket),
+        write=write,
+        read=items.lease_from_item,
+        values=values,
+        put=put,
+    )

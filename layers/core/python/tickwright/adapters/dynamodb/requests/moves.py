@@ -1,0 +1,77 @@
+"""The moves of executions by those who report no result, as requests. No rule is decided here."""
+
+from tickwright.adapters.dynamodb import wire
+from tickwright.adapters.dynamodb.expressions import moves as expressions
+from tickwright.adapters.dynamodb.requests.executions import end_values, lease_over, of_execution, retry_values
+from tickwright.adapters.dynamodb.requests.request import Request
+from tickwright.adapters.dynamodb.wire import Item
+from tickwright.domain import limits
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.executions import Reason
+from tickwright.domain.transitions import State
+
+
+def stop(change: Stop) -> Request:
+    """The holder has stopped."""
+    write = expressions.STOP_OWING if change.owed else expressions.STOP
+    values = {"epoch": wire.number(change.epoch)} | end_values(change.now, change.owed, change.ttl)
+    return of_execution(change.ref, write, values)
+
+
+def reap_stopping(change: ReapStopping) -> Request:
+    """Somebody ends a run that was to stop and whose lease is over."""
+    write = expressions.REAP_STOPPING_OWING if change.owed else expressions.REAP_STOPPING
+    seen = {
+        "seenEpoch": wire.number(change.seen_epoch),
+        "seenLeaseUntil": wire.number(change.seen_lease_until),
+        "leaseOver": lease_over(change.now, change.clock_error_ms),
+    }
+    return of_execution(change.ref, write, seen | end_values(change.now, change.owed, change.ttl))
+
+
+# By whether user code asked for it, and whether it waits on the index.
+_PUT_OFF = {
+    (False, False): expressions.GIVE_BACK,
+    (False, True): expressions.GIVE_BACK_WAITING,
+    (True, False): expressions.RETRY_LATER,
+    (True, True): expressions.RETRY_LATER_WAITING,
+}
+
+
+def put_off(change: PutOff) -> Request:
+    """Give a claim back, or be tried later."""
+    values = {
+        "epoch": wire.number(change.epoch),
+        "reason": wire.text(change.reason.value),
+        "asked": wire.number(int(change.asked)),
+    } | retry_values(change.retry_at, change.wait_key)
+    if change.asked:
+        values["retryAftersMax"] = wire.number(limits.RETRY_AFTER_MAX)
+    return of_execution(change.ref, _PUT_OFF[change.asked, change.wait_key is not None], values)
+
+
+def cancel(change: Cancel) -> Request:
+    """Cancel at once, or ask to stop, by the state that was seen."""
+    reason: Item = {"reason": wire.text(change.reason.value), "seenEpoch": wire.number(change.seen_epoch)}
+    if change.target is State.CANCELLING:
+        return of_execution(change.ref, expressions.CANCEL_RUNNING, reason)
+    write = expressions.CANCEL_OWING if change.owed else expressions.CANCEL
+    seen = {"seenState": wire.text(change.seen_state.value)}
+    return of_execution(change.ref, write, reason | seen | end_values(change.now, change.owed, change.ttl))
+
+
+def release(change: Release) -> Request:
+    """Take a retry off the waiting index."""
+    values = {"seenEpoch": wire.number(change.seen_epoch), "seenWaitKey": wire.text(change.seen_wait_key)}
+    return of_execution(change.ref, expressions.RELEASE, values)
+
+
+def expire(change: Expire) -> Request:
+    """End what has not started in time."""
+    write = expressions.EXPIRE_OWING if change.owed else expressions.EXPIRE
+    values = {
+        "seenState": wire.text(change.seen_state.value),
+        "seenEpoch": wire.number(change.seen_epoch),
+        "reason": wire.text(Reason.EXPIRED.value),
+    }
+    return of_execution(change.ref, write, values | end_values(change.now, change.owed, change.ttl))
