@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from tests.support.emulators import Emulator, aws_client, missing_dynamodb_local, start_dynamodb_local
+from tests.support.emulators import Emulator, missing_dynamodb_local, start_dynamodb_local
+from tests.support.emulators.clients import aws_client
 from tests.support.emulators.installed import give_up_on
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.emulators.engines import start_dynamodb_local, start_ministack
 from tests.support.emulators.installed import give_up_on, missing_dynamodb_local, missing_ministack
-from tests.support.emulators.moto_lock import atomic_moto
 from tests.support.emulators.server import Emulator
 
 
@@ -39,5 +38,7 @@ def ministack() -> Iterator[Emulator]:
 @pytest.fixture
 def moto() -> Iterator[None]:
     """An empty AWS inside this process, for one test."""
+    from tests.support.emulators.moto_lock import atomic_moto  # noqa: PLC0415 - most runs need no moto: a second saved
+
     with atomic_moto():
         yield

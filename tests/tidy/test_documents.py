@@ -1,0 +1,69 @@
+"""The documents name files and commands that exist."""
+
+import re
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tests.tidy.tree import ROOT, Source, texts
+
+DOCUMENTS = [source for source in texts() if source.name.endswith(".md")]
+MAKE = re.compile(r"(?:^|[\s`(;&])make ((?:[a-z][a-z-]*(?: |(?=[^\w-])|$))+)", re.MULTILINE)
+TARGET = re.compile(r"^([a-z][a-z-]*):(?!=)", re.MULTILINE)
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
+
+
+def targets() -> set[str]:
+    """Every target of the Makefile."""
+    return set(TARGET.findall((ROOT / "Makefile").read_text()))
+
+
+def test_the_documents_are_found() -> None:
+    """The other checks stand on something."""
+    assert DOCUMENTS
+    assert {"run", "test", "check"} <= targets()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_every_make_target_in_a_document_exists(document: Source) -> None:
+    """A reader who types what the page says gets what it says."""
+    code = "\n".join(CODE.findall(document.text))
+    named = {word for words in MAKE.findall(code) for word in words.split()}
+
+    assert sorted(named - targets()) == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_every_link_in_a_document_leads_to_a_file(document: Source) -> None:
+    """A link inside the repository points to something that is there."""
+    here = ROOT / PurePosixPath(document.name).parent
+    broken = [link for link in _links(document) if not (here / link).exists()]
+
+    assert broken == []
+
+
+def test_every_target_says_what_it_does() -> None:
+    """`make help` lists every target with one line."""
+    makefile = (ROOT / "Makefile").read_text()
+    explained = set(re.findall(r"^([a-z][a-z-]*):.*## \S", makefile, re.MULTILINE))
+
+    assert sorted(targets() - explained) == []
+
+
+def test_every_module_that_make_starts_exists() -> None:
+    """Whatever the Makefile gives to `python -m` is a module of this repository or an installed tool."""
+    started = set(re.findall(r"\$\(PY\) -m ([\w.]+)", (ROOT / "Makefile").read_text())) - {"pytest"}
+
+    assert sorted(name for name in started if not _is_module(name)) == []
+
+
+def _links(document: Source) -> list[str]:
+    outside_code = CODE.sub("", document.text)
+    return [link for link in LINK.findall(outside_code) if "://" not in link and not link.startswith("mailto:")]
+
+
+def _is_module(name: str) -> bool:
+    path = Path(*name.split("."))
+    roots = (ROOT, ROOT / "layers" / "core" / "python")
+    return any((root / path).with_suffix(".py").is_file() or (root / path / "__main__.py").is_file() for root in roots)
