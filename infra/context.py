@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WITHOUT_PACKAGING: Mapping[str, Any] = {"aws:cdk:bundling-stacks": []}
 
 
-def context_of_cdk_json() -> dict[str, Any]:
+def context_of_cdk_json(*, packaging: bool = True) -> dict[str, Any]:
     """The `context` of cdk.json, to be passed to the app."""
     context: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
-    return context
+    return context if packaging else context | dict(WITHOUT_PACKAGING)

@@ -18,7 +18,7 @@ import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 
 from infra.app import build_app
-from infra.context import ROOT, WITHOUT_PACKAGING, context_of_cdk_json
+from infra.context import ROOT, context_of_cdk_json
 from infra.parity import compare
 from infra.policy.acknowledgements import ACKNOWLEDGED
 from infra.policy.checks import Finding, check
@@ -52,7 +52,7 @@ def main() -> int:
 def _findings_of(settings: Settings) -> Iterator[Finding]:
     """What all rules say about one stage. Archives are the same in every stage, so one of them is really packed."""
     outdir = _OUT / settings.stage
-    context = context_of_cdk_json() | ({} if settings.stage == _PACKED else dict(WITHOUT_PACKAGING))
+    context = context_of_cdk_json(packaging=settings.stage == _PACKED)
     yield from synthesise(settings, context=context, outdir=outdir)
     yield from check(read(outdir))
     if "missing" in json.loads((outdir / "manifest.json").read_text(encoding="utf-8")):
@@ -108,7 +108,7 @@ def _lint(outdir: Path) -> Iterator[Finding]:
 
 def acknowledged(settings: Settings, *, outdir: Path) -> tuple[int, list[Finding]]:
     """How many findings the table silences in a stage, and the rows that silence none."""
-    context = context_of_cdk_json() | WITHOUT_PACKAGING
+    context = context_of_cdk_json(packaging=False)
     # CDK would print the whole report, which is of no interest here.
     with contextlib.redirect_stderr(io.StringIO()):
         found = synthesise(settings, context=context, outdir=outdir, silenced=False)

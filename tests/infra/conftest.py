@@ -13,7 +13,7 @@ import pytest
 os.environ.setdefault("CDK_VALIDATION", "false")
 
 from infra.app import build_app
-from infra.context import WITHOUT_PACKAGING, context_of_cdk_json
+from infra.context import context_of_cdk_json
 from infra.gate import read
 from infra.policy.templates import Templates
 from infra.settings import STAGES, Settings
@@ -27,7 +27,7 @@ def synthesise(tmp_path_factory: pytest.TempPathFactory) -> Synthesise:
 
     def synthesised(settings: Settings) -> Templates:
         outdir: Path = tmp_path_factory.mktemp(settings.stage)
-        build_app(settings, context=context_of_cdk_json() | dict(WITHOUT_PACKAGING), outdir=str(outdir)).synth()
+        build_app(settings, context=context_of_cdk_json(packaging=False), outdir=str(outdir)).synth()
         return read(outdir)
 
     return synthesised

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from infra import gate
-from infra.context import WITHOUT_PACKAGING, context_of_cdk_json
+from infra.context import context_of_cdk_json
 from infra.policy.acknowledgements import ACKNOWLEDGED
 from infra.settings import STAGES
 
@@ -23,7 +23,7 @@ def test_no_construct_is_acknowledged_twice_for_one_rule() -> None:
 
 def test_the_packs_find_nothing_that_is_not_acknowledged(tmp_path: Path) -> None:
     """AwsSolutions and Serverless, on the stage that people rely on."""
-    context = context_of_cdk_json() | dict(WITHOUT_PACKAGING)
+    context = context_of_cdk_json(packaging=False)
 
     assert gate.synthesise(STAGES["prod"], context=context, outdir=tmp_path) == []
 

@@ -10,7 +10,7 @@ import pytest
 from infra.app import build_app
 from infra.bundling import bytecode, core_layer, deps_layer
 from infra.bundling.sources import content_key, python_files
-from infra.context import WITHOUT_PACKAGING, context_of_cdk_json
+from infra.context import ROOT, context_of_cdk_json
 from infra.policy.packages import LAYER_BYTES_MAX, check_packages
 from infra.settings import STAGES
 
@@ -52,7 +52,7 @@ def test_the_core_layer_holds_the_library_without_its_shell(tmp_path: Path) -> N
 
 def test_each_function_carries_its_own_folder_and_no_other(tmp_path: Path) -> None:
     """A file that nobody listed is never shipped."""
-    context = context_of_cdk_json() | dict(WITHOUT_PACKAGING)
+    context = context_of_cdk_json(packaging=False)
     build_app(STAGES["dev"], context=context, outdir=str(tmp_path)).synth()
 
     carried = {
@@ -76,7 +76,7 @@ def test_requirements_are_locked_by_hash_and_name_no_address() -> None:
 
 def test_missing_requirements_are_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fresh clone without them says what to run."""
-    monkeypatch.setattr(deps_layer, "REQUIREMENTS", deps_layer.ROOT / "layers" / "deps" / "absent.lock")
+    monkeypatch.setattr(deps_layer, "REQUIREMENTS", ROOT / "layers" / "deps" / "absent.lock")
 
     with pytest.raises(SystemExit, match="Run `make lock`"):
         deps_layer.deps_code()
@@ -153,4 +153,4 @@ def test_the_flags_of_cdk_json_are_those_that_every_build_uses() -> None:
     context = context_of_cdk_json()
 
     assert context["@aws-cdk/core:defaultCrossStackReferences"] == "strong"
-    assert json.loads((deps_layer.ROOT / "cdk.json").read_text(encoding="utf-8"))["versionReporting"] is False
+    assert json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["versionReporting"] is False

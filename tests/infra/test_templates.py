@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from infra.app import STACKS, build_app
-from infra.context import WITHOUT_PACKAGING, context_of_cdk_json
+from infra.context import context_of_cdk_json
 from infra.parity import compare
 from infra.policy.templates import Templates
 from infra.settings import STAGES
@@ -44,7 +44,7 @@ def test_a_second_build_makes_the_same_templates(dev: Templates, synthesise: Syn
 
 def test_no_template_needs_an_account_to_be_made(tmp_path: Path) -> None:
     """No look-up: CI, a reviewer and a customer build the same from the sources alone."""
-    build_app(STAGES["dev"], context=context_of_cdk_json() | dict(WITHOUT_PACKAGING), outdir=str(tmp_path)).synth()
+    build_app(STAGES["dev"], context=context_of_cdk_json(packaging=False), outdir=str(tmp_path)).synth()
 
     assert "missing" not in json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
 
 _ROOT = Path(__file__).resolve().parents[2]
 _KEPT = _ROOT / ".build" / "templates"
@@ -38,13 +39,13 @@ _QUEUES = {
     "backfill-undelivered": "QueueBackfillUndelivered",
 }
 # What changes how a queue behaves; encryption and tags do not, and not every engine knows them.
-_QUEUE_ATTRIBUTES = {
+_QUEUE_ATTRIBUTES: "tuple[QueueAttributeNameType, ...]" = (
     "VisibilityTimeout",
     "MessageRetentionPeriod",
     "MaximumMessageSize",
     "ReceiveMessageWaitTimeSeconds",
     "DelaySeconds",
-}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class QueueDefinition:
     """One queue: its role, its attributes as SQS takes them, and where it sends what nobody could take."""
 
     role: str
-    attributes: dict[str, str]
+    attributes: "dict[QueueAttributeNameType, str]"
     dead_letter_role: str | None
     max_receive_count: int | None
 
@@ -75,7 +76,7 @@ def create_queues(client: "SQSClient", *, prefix: str) -> dict[str, str]:
     """Create the lanes' queues, their dead-letter queues and `dead`; their URLs by role."""
     urls: dict[str, str] = {}
     for queue in sorted(queue_definitions().values(), key=lambda queue: queue.dead_letter_role is not None):
-        attributes = dict(queue.attributes)
+        attributes: dict[QueueAttributeNameType, str] = dict(queue.attributes)
         if queue.dead_letter_role is not None:
             asked = client.get_queue_attributes(QueueUrl=urls[queue.dead_letter_role], AttributeNames=["QueueArn"])
             attributes["RedrivePolicy"] = json.dumps(
@@ -119,7 +120,7 @@ def _queue(role: str, properties: dict[str, Any]) -> QueueDefinition:
     roles = {logical_id: role for role, logical_id in _QUEUES.items()}
     return QueueDefinition(
         role=role,
-        attributes={key: str(value) for key, value in properties.items() if key in _QUEUE_ATTRIBUTES},
+        attributes={name: str(properties[name]) for name in _QUEUE_ATTRIBUTES if name in properties},
         dead_letter_role=roles[redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]] if redrive else None,
         max_receive_count=int(redrive["maxReceiveCount"]) if redrive else None,
     )
