@@ -43,10 +43,17 @@ def reply_of(response: Response) -> dict[str, object]:
     }
 
 
-def context_of(caller: Caller) -> dict[str, str]:
-    """What the authorizer passes on: flat text is all that API Gateway takes."""
+def admission(caller: Caller, method_arn: str) -> dict[str, object]:
+    """The authorizer's yes: to every method of the stage, since API Gateway keeps it for the next request of the key."""
+    stage = "/".join(method_arn.split("/")[:2])
+    statement = {"Action": "execute-api:Invoke", "Effect": "Allow", "Resource": f"{stage}/*"}
     scopes = " ".join(sorted(scope.value for scope in caller.scopes))
-    return {"tenantId": caller.tenant_id, "scopes": scopes, "label": caller.label}
+    return {
+        "principalId": caller.tenant_id,
+        "policyDocument": {"Version": "2012-10-17", "Statement": [statement]},
+        # Flat text is all that API Gateway passes on.
+        "context": {"tenantId": caller.tenant_id, "scopes": scopes, "label": caller.label},
+    }
 
 
 def _caller(context: Event | None) -> Caller | None:

@@ -34,7 +34,10 @@ class Door:
 
     def connect(self, host: str, port: int, timeout_s: float) -> socket.socket:
         """Connect to the first address that answers. Raises AddressRefused, or OSError."""
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except UnicodeError as fault:
+            raise OSError(f"{host} is no host name") from fault
         if not self._allow_private:
             refused = [address for *_, address in found if not is_public(str(address[0]))]
             if refused:

@@ -17,6 +17,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 from urllib3.util import Timeout, Url, parse_url
 
+from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.targets.doors import AddressRefused, Door
 from tickwright.adapters.targets.envelope import body_of, headers_of
 from tickwright.adapters.targets.http_answers import Answer, result_from
@@ -44,9 +45,9 @@ class _Post:
 class HttpRunner:
     """The target kind `http`."""
 
-    def __init__(self, clock: Clock, *, allow_private: bool, threads: int = 64) -> None:
+    def __init__(self, *, allow_private: bool, clock: Clock | None = None, threads: int = 64) -> None:
         """One thread for each attempt at a time; `allow_private` only on one machine and in tests."""
-        self._clock = clock
+        self._clock = clock or SystemClock()
         self._allow_private = allow_private
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="http-target")
 

@@ -1,0 +1,1 @@
+"""Are targets run as their promises say?"""

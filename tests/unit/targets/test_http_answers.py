@@ -1,0 +1,43 @@
+"""Is an address told public from private, and a Retry-After read in both its forms?"""
+
+import pytest
+
+from tickwright.adapters.targets.doors import is_public
+from tickwright.adapters.targets.http_answers import retry_after_s
+from tickwright.domain.instants import from_rfc3339
+
+NOW = from_rfc3339("2026-11-29T12:00:00Z")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "10.1.2.3", "172.16.0.1", "192.168.1.1", "127.0.0.1", "127.8.8.8", "100.64.0.1", "169.254.169.254", "0.0.0.0",  # noqa: S104
+        "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255", "192.0.2.1", "198.18.0.1", "::", "::1",
+        "fe80::1%eth0",
+        "fc00::1", "fd00:ec2::254", "ff0e::1", "2001:db8::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::1",
+        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+    ],
+)  # fmt: skip
+def test_an_address_of_the_inside_is_not_public(address: str) -> None:
+    """Private, loopback, link-local (so the metadata service), shared, multicast, reserved; also inside IPv6."""
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "64:ff9b::808:808"])
+def test_an_address_of_the_internet_is_public(address: str) -> None:
+    """Also one that NAT64 wraps: networks without IPv4 have no other."""
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0), (" 30 ", 30.0), ("Sun, 29 Nov 2026 12:00:10 GMT", 10.0), ("Sun, 29 Nov 2026 11:00:00 GMT", 0.0),
+        ("", None), ("soon", None), ("-5", None), ("1.5", None), ("99999999999999999999", None),
+        ("Sun, 29 Nov 2026 12:00:10", None),
+    ],
+)  # fmt: skip
+def test_retry_after_is_seconds_or_a_date(text: str, seconds: float | None) -> None:
+    """Anything else is as if it were not there."""
+    assert retry_after_s(text, NOW) == seconds

@@ -1,0 +1,208 @@
+"""Does a Python handler end an attempt as it says, whatever it returns or raises?"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.builders import TICK
+from tests.unit.targets.invocations import an_invocation
+from tickwright.adapters.targets.python import Context, PythonRunner, Registry, RetryLater
+from tickwright.adapters.targets.python import Fatal as GiveUp
+from tickwright.domain import attempts
+from tickwright.domain.attempts import Failure, Fatal, Success, UserResult
+from tickwright.domain.instants import to_datetime
+from tickwright.domain.jobs import Target
+
+TARGET = Target(kind="python", settings={"handler": "it"})
+
+
+async def call(handler: Callable[[Any, Context], object], **shown: Any) -> UserResult:  # noqa: ANN401
+    registry = Registry()
+    registry.job("it")(handler)
+    runner = PythonRunner(registry, threads=2)
+    try:
+        return await runner.run(an_invocation(TARGET, **shown))
+    finally:
+        runner.close()
+
+
+async def test_what_a_plain_function_returns_is_the_result() -> None:
+    """It runs in a thread of its own, with the payload and the context."""
+    seen: list[Context] = []
+
+    def handler(payload: Any, ctx: Context) -> object:  # noqa: ANN401
+        seen.append(ctx)
+        return {"twice": 2 * payload["n"], "main": threading.current_thread() is threading.main_thread()}
+
+    assert await call(handler, payload='{"n":21}') == Success(result='{"twice":42,"main":false}')
+    ctx = seen[0]
+    assert (ctx.attempt, ctx.lease_epoch) == (1, 1)
+    assert ctx.idempotency_key == ctx.execution_id
+    assert ctx.scheduled_time == to_datetime(TICK)
+    assert not ctx.cancelled()
+
+
+async def test_an_async_function_is_awaited() -> None:
+    """It runs on the worker's own loop."""
+
+    async def handler(payload: Any, ctx: Context) -> object:  # noqa: ANN401
+        await asyncio.wait_for(asyncio.Event().wait(), 0.001) if payload else None
+        return ctx.job_id
+
+    result = await call(handler)
+
+    assert isinstance(result, Success)
+
+
+async def test_nothing_returned_is_a_success_without_a_result() -> None:
+    """None is not the JSON null."""
+    assert await call(lambda _payload, _ctx: None) == Success(result=None)
+
+
+async def test_an_exception_is_a_failure_with_class_message_and_trace() -> None:
+    """What went wrong can be grouped, and the last frames are kept."""
+
+    def handler(_payload: object, _ctx: Context) -> None:
+        raise KeyError("account 17")
+
+    result = await call(handler)
+
+    assert isinstance(result, Failure)
+    assert result.error.error_class == "KeyError"
+    assert result.error.message == "'account 17'"
+    assert 'raise KeyError("account 17")' in result.error.trace
+    assert result.error.fingerprint
+
+
+async def test_an_endless_recursion_is_a_bounded_failure() -> None:
+    """A trace of a thousand frames is cut to the last."""
+
+    def handler(payload: object, ctx: Context) -> None:
+        handler(payload, ctx)
+
+    result = await call(handler)
+
+    assert isinstance(result, Failure)
+    assert result.error.error_class == "RecursionError"
+    assert len(result.error.trace) <= 4_000
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_handler_that_exits_ends_itself_alone(*, is_async: bool) -> None:
+    """sys.exit() in one tenant's code does not end the worker of all."""
+
+    def plain(_payload: object, _ctx: Context) -> None:
+        raise SystemExit(3)
+
+    async def awaited(_payload: object, _ctx: Context) -> None:
+        raise SystemExit(3)
+
+    result = await call(awaited if is_async else plain)
+
+    assert isinstance(result, Failure)
+    assert result.error.error_class == "SystemExit"
+
+
+@pytest.mark.parametrize("raises", [True, False])
+async def test_fatal_and_retry_later_are_raised_or_returned(*, raises: bool) -> None:
+    """The closed set of results, in either form."""
+
+    def answering(word: Exception) -> Callable[[object, Context], object]:
+        def handler(_payload: object, _ctx: Context) -> object:
+            if raises:
+                raise word
+            return word
+
+        return handler
+
+    fatal = await call(answering(GiveUp("the account is closed")))
+    later = await call(answering(RetryLater(90)))
+
+    assert isinstance(fatal, Fatal)
+    assert fatal.error.message == "the account is closed"
+    assert later == attempts.RetryLater(after_s=90)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, float("nan"), "\ud800", "x" * 40_000, b"bytes"])
+async def test_what_is_no_result_is_fatal_and_says_what_was_expected(value: object) -> None:
+    """The work is done: trying again would do it twice."""
+    result = await call(lambda _payload, _ctx: value)
+
+    assert isinstance(result, Fatal)
+    assert result.error.error_class == "BadResult"
+    assert "return None, a JSON value" in result.error.message
+
+
+async def test_a_message_that_cannot_be_shown_does_not_hurt() -> None:
+    """An exception may break even its own text."""
+
+    class BrokenError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no text")
+
+    def handler(_payload: object, _ctx: Context) -> None:
+        raise BrokenError
+
+    result = await call(handler)
+
+    assert isinstance(result, Failure)
+    assert result.error.error_class == "BrokenError"
+
+
+async def test_a_name_that_nobody_registered_is_fatal_and_lists_those_there_are() -> None:
+    """A typing error in a job shows what could have been meant."""
+    registry = Registry()
+    registry.job("nightly")(lambda _payload, _ctx: None)
+    result = await PythonRunner(registry).run(an_invocation(TARGET))
+
+    assert isinstance(result, Fatal)
+    assert "nightly" in result.error.message
+
+
+async def test_an_async_handler_is_cancelled_with_its_attempt() -> None:
+    """It lets go of what it holds: its `finally` runs."""
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def handler(_payload: object, _ctx: Context) -> None:
+        try:
+            started.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    running = asyncio.create_task(call(handler))
+    await started.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert ended.is_set()
+
+
+async def test_a_plain_handler_can_ask_whether_it_is_to_stop() -> None:
+    """Nothing can stop a thread from outside."""
+    stop, asked = asyncio.Event(), threading.Event()
+
+    def handler(_payload: object, ctx: Context) -> str:
+        asked.set()
+        while not ctx.cancelled():
+            threading.Event().wait(0.005)
+        return "stopped"
+
+    running = asyncio.create_task(call(handler, stop=stop))
+    await asyncio.to_thread(asked.wait, 5.0)
+    stop.set()
+
+    assert await running == Success(result='"stopped"')
+
+
+def test_two_handlers_of_one_name_are_a_mistake() -> None:
+    """The second would silently win."""
+    registry = Registry()
+    registry.job("nightly")(lambda _payload, _ctx: None)
+
+    with pytest.raises(AssertionError, match="nightly"):
+        registry.job("nightly")
