@@ -127,7 +127,7 @@ _OF_EXECUTIONS = (
     *(executions.Insert, executions.Claim, executions.Heartbeat, executions.Succeed, executions.Fail, executions.Reap),
     *(executions.StrikeOwed, moves.Stop, moves.ReapStopping, moves.PutOff, moves.Cancel, moves.Release, moves.Expire),
 )
-_OF_HEADS = (heads.PutHead, heads.Advance, heads.Rewrite, heads.Occupy)
+_OF_HEADS = (heads.PutHead, heads.Advance, heads.Rewrite, heads.Occupy, heads.StillOpen)
 
 # Which kind of item a write is about, and its key. A write that is missing here is a KeyError; a test walks them all.
 PLACES: dict[type, tuple[Entity[Any], Callable[[Any], Key]]] = {
