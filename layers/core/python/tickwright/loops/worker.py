@@ -5,35 +5,72 @@ A shell around services/attempt.py. Each lane has places of its own, so that a h
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import WorkerId
+from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
-from tickwright.services.attempt import Worker, work
+from tickwright.services.attempt import Started, Worker, finish, start
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.kit import Kit
 
 PLACES = {Lane.HIGH: 100, Lane.NORMAL: 100, Lane.LOW: 50, Lane.BACKFILL: 25}
 _POLL_MS = 1_000
+_BATCHES_AT_ONCE = 4
 _GATHER_MS = 100  # how long finished hints are gathered before they are deleted together
 
 
-async def run_hint(worker: Worker, received: Received) -> Over | NotNow:
-    """Do what one message asks for. A port that is down, or a bug of ours, leaves the message to come again."""
+async def run_hints(worker: Worker, received: Sequence[Received]) -> Sequence[Over | NotNow]:
+    """Do what a batch of messages asks for, whatever happens; what is to become of each."""
+    groups = _due_together(received)
+    answers = await asyncio.gather(*(_run_together(worker, together) for together in groups))
+    by_receipt = {
+        one.receipt: a for g, batch in zip(groups, answers, strict=True) for one, a in zip(g, batch, strict=True)
+    }
+    return [by_receipt[one.receipt] for one in received]
+
+
+async def _run_together(worker: Worker, received: Sequence[Received]) -> Sequence[Over | NotNow]:
+    answers = await _start(worker, received)
+    return await asyncio.gather(*(_finish(worker, one, answer) for one, answer in zip(received, answers, strict=True)))
+
+
+async def _start(worker: Worker, received: Sequence[Received]) -> Sequence[Started | Over | NotNow]:
     try:
-        return await work(worker, received.hint)
-    except Unavailable as fault:
-        worker.kit.emit(EventName.STORE_FAULT, executionId=received.hint.ref.id, fault=type(fault).__name__)
-    except Exception as fault:  # noqa: BLE001 - one broken attempt must not stop the others; it is announced and comes again
-        name = type(fault).__name__
-        worker.kit.emit(EventName.ATTEMPT_BROKE, executionId=received.hint.ref.id, fault=name, detail=str(fault)[:500])
-    return NotNow(after_ms=worker.kit.durations.heartbeat_ms)
+        return await start(worker, [one.hint for one in received])
+    except Exception as fault:  # noqa: BLE001 - see _answer_to
+        return [_answer_to(worker.kit, one, fault) for one in received]
+
+
+async def _finish(worker: Worker, received: Received, answer: Started | Over | NotNow) -> Over | NotNow:
+    try:
+        return await finish(worker, answer) if isinstance(answer, Started) else answer
+    except Exception as fault:  # noqa: BLE001 - see _answer_to
+        return _answer_to(worker.kit, received, fault)
+
+
+def _answer_to(kit: Kit, received: Received, fault: Exception) -> NotNow:
+    """A port that is down, or a bug of ours: it is announced, the message comes again, and the others go on."""
+    name = EventName.STORE_FAULT if isinstance(fault, Unavailable) else EventName.ATTEMPT_BROKE
+    kit.emit(name, executionId=received.hint.ref.id, fault=type(fault).__name__, detail=str(fault)[:500])
+    return NotNow(after_ms=kit.durations.heartbeat_ms)
+
+
+def _due_together(received: Sequence[Received]) -> Sequence[Sequence[Received]]:
+    """The same hints in groups of one due time each, of a batch at most."""
+    groups: dict[Instant, list[list[Received]]] = {}
+    for one in received:
+        batches = groups.setdefault(one.hint.due_at, [[]])
+        if len(batches[-1]) == limits.MESSAGES_A_BATCH:
+            batches.append([])
+        batches[-1].append(one)
+    return [batch for batches in groups.values() for batch in batches]
 
 
 @dataclass(slots=True)
@@ -45,44 +82,57 @@ class WorkerLoop:
     worker_id: WorkerId
     places: Mapping[Lane, int] = field(default_factory=lambda: dict(PLACES))
     grace_ms: int = 25_000  # under the 30 s that most platforms leave between SIGTERM and SIGKILL
-    _drain: asyncio.Event = field(default_factory=asyncio.Event)
+    _draining: "asyncio.Future[None]" = field(init=False)
     _finished: list[Received] = field(default_factory=list)
     _working: set["asyncio.Task[None]"] = field(default_factory=set)
     _deleting: "asyncio.Task[None] | None" = None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve every lane until `stop` is set, then finish or give back."""
+        self._draining = asyncio.get_running_loop().create_future()
         await asyncio.gather(*(self._serve(lane, places, stop) for lane, places in self.places.items()))
         await self._finish()
 
     async def _serve(self, lane: Lane, places: int, stop: asyncio.Event) -> None:
         free = asyncio.Semaphore(places)
-        worker = Worker(kit=self.kit, runners=self.runners, worker_id=self.worker_id, drain=self._drain)
+        worker = Worker(kit=self.kit, runners=self.runners, worker_id=self.worker_id, draining=self._draining)
+        batches = 1
         while not stop.is_set():
-            taken = await _take_places(free)
-            received = [] if stop.is_set() else await self._receive(lane, taken)
-            for one in received:
-                working = asyncio.create_task(self._do(worker, one, free))
-                self._working.add(working)
-                working.add_done_callback(self._working.discard)
+            taken = await _take_places(free, batches * limits.MESSAGES_A_BATCH)
+            received = [] if stop.is_set() else await self._receive_all(lane, taken)
+            # One receive at a time while there is little to do; several at once while they come back full.
+            batches = _BATCHES_AT_ONCE if len(received) >= limits.MESSAGES_A_BATCH else 1
+            for together in _due_together(received):
+                self._keep(self._do_together(worker, together, free))
             for _ in range(taken - len(received)):
                 free.release()
 
-    async def _receive(self, lane: Lane, limit: int) -> list[Received]:
+    async def _receive_all(self, lane: Lane, limit: int) -> list[Received]:
+        """Up to `limit` hints: the first receive waits for one to come, the others take what is there."""
+        sizes = [min(limits.MESSAGES_A_BATCH, limit - at) for at in range(0, limit, limits.MESSAGES_A_BATCH)]
+        waits = [_POLL_MS, *(0 for _ in sizes[1:])]
+        batches = await asyncio.gather(*(self._receive(lane, *how) for how in zip(sizes, waits, strict=True)))
+        return [one for batch in batches for one in batch]
+
+    async def _receive(self, lane: Lane, limit: int, wait_ms: int) -> Sequence[Received]:
+        visibility_ms = self.kit.durations.lease_ms
         try:
-            return list(
-                await self.kit.queue.receive(
-                    lane, limit=limit, wait_ms=_POLL_MS, visibility_ms=self.kit.durations.lease_ms
-                )
-            )
+            return await self.kit.queue.receive(lane, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms)
         except Unavailable as fault:
             self.kit.emit(EventName.QUEUE_FAULT, fault=type(fault).__name__, lane=lane.value)
             await self.kit.clock.sleep_ms(round(_POLL_MS * self.kit.entropy.fraction()))
             return []
 
-    async def _do(self, worker: Worker, received: Received, free: asyncio.Semaphore) -> None:
+    async def _do_together(self, worker: Worker, received: Sequence[Received], free: asyncio.Semaphore) -> None:
+        """Claim in one batch what is due together, then run each on its own."""
+        for one, answer in zip(received, await _start(worker, received), strict=True):
+            self._keep(self._do(worker, one, answer, free))
+
+    async def _do(
+        self, worker: Worker, received: Received, answer: Started | Over | NotNow, free: asyncio.Semaphore
+    ) -> None:
         try:
-            answer = await run_hint(worker, received)
+            answer = await _finish(worker, received, answer)
             if isinstance(answer, Over):
                 self._delete_soon(received)
             else:
@@ -92,6 +142,11 @@ class WorkerLoop:
         finally:
             free.release()
 
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        working = asyncio.create_task(work)
+        self._working.add(working)
+        working.add_done_callback(self._working.discard)
+
     def _delete_soon(self, received: Received) -> None:
         self._finished.append(received)
         if self._deleting is None or self._deleting.done():
@@ -99,7 +154,7 @@ class WorkerLoop:
 
     async def _delete(self) -> None:
         while self._finished:
-            if len(self._finished) < limits.MESSAGES_A_BATCH and not self._drain.is_set():
+            if len(self._finished) < limits.MESSAGES_A_BATCH and not self._draining.done():
                 await self.kit.clock.sleep_ms(_GATHER_MS)
             batch, self._finished = self._finished, []
             try:
@@ -111,18 +166,18 @@ class WorkerLoop:
         """Let what runs end; give back what does not in time: no attempt is counted for that."""
         if self._working:
             await asyncio.wait(self._working, timeout=self.grace_ms / 1_000)
-        self._drain.set()
+        self._draining.set_result(None)
         if self._working:
             await asyncio.wait(self._working, timeout=self.grace_ms / 5_000)
         if self._deleting is not None:
             await asyncio.wait({self._deleting}, timeout=self.grace_ms / 5_000)
 
 
-async def _take_places(free: asyncio.Semaphore) -> int:
-    """Wait for one free place, and take up to a batch of them."""
+async def _take_places(free: asyncio.Semaphore, most: int) -> int:
+    """Wait for one free place, and take up to `most` of them."""
     await free.acquire()
     taken = 1
-    while taken < limits.MESSAGES_A_BATCH and not free.locked():
+    while taken < most and not free.locked():
         await free.acquire()
         taken += 1
     return taken

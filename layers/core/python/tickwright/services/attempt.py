@@ -5,7 +5,7 @@ it reports after that is refused by the epoch. Promises: SEM-LEASE-3, SEM-LEASE-
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,36 +19,58 @@ from tickwright.domain.outcomes import Code, Refusal
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
 from tickwright.ports.runner import Invocation, Runner
-from tickwright.services.claim import Claimed, NotNow, Over, claim
+from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
 from tickwright.services.kit import Kit
 from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """Who works, with what, and whether it is to let go of everything (draining)."""
+    """Who works, with what; `draining` is done once it is to let go of everything."""
 
     kit: Kit
     runners: Mapping[str, Runner]
     worker_id: WorkerId
-    drain: asyncio.Event
+    draining: "asyncio.Future[None]"
 
 
-async def work(worker: Worker, hint: Hint) -> Over | NotNow:
-    """Do what a hint asks for, and say what is to become of the hint. Raises Unavailable if a port is down: it comes again."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A claimed execution with what it runs."""
+
+    claimed: Claimed
+    definition: Definition | None
+
+
+async def start(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Over | NotNow]:
+    """Claim what hints that are due together ask for, in one batch; what is to become of each hint that is not claimed.
+
+    Raises Unavailable if a port is down: they come again.
+    """
     kit = worker.kit
-    if (early_ms := hint.due_at - kit.clock.now()) > 2 * kit.durations.tick_ms:
-        return NotNow(after_ms=early_ms)
-    await kit.clock.sleep_until(hint.due_at)  # queues deliver early by up to a second, never late
-    definition = await kit.store.definition(hint.ref.job_id, hint.job_version)
-    timeout_s = limits.TIMEOUT_S_DEFAULT if definition is None else definition.spec.timeout_s
-    claimed = await claim(kit, hint.ref, worker=worker.worker_id, timeout_ms=timeout_s * 1_000)
-    if not isinstance(claimed, Claimed):
-        return claimed
-    result = await _attempt(worker, claimed, definition)
+    assert len({hint.due_at for hint in hints}) == 1
+    if (early_ms := hints[0].due_at - kit.clock.now()) > 2 * kit.durations.tick_ms:
+        return [NotNow(after_ms=early_ms) for _ in hints]
+    await kit.clock.sleep_until(hints[0].due_at)  # queues deliver early by up to a second, never late
+    definitions = await asyncio.gather(*(kit.store.definition(hint.ref.job_id, hint.job_version) for hint in hints))
+    wanted = [Wanted(ref=h.ref, timeout_ms=_timeout_ms(d)) for h, d in zip(hints, definitions, strict=True)]
+    answers = await claim(kit, wanted, worker.worker_id)
+    return [
+        Started(claimed=answer, definition=definition) if isinstance(answer, Claimed) else answer
+        for answer, definition in zip(answers, definitions, strict=True)
+    ]
+
+
+def _timeout_ms(definition: Definition | None) -> int:
+    return 1_000 * (limits.TIMEOUT_S_DEFAULT if definition is None else definition.spec.timeout_s)
+
+
+async def finish(worker: Worker, started: Started) -> Over | NotNow:
+    """Run a claimed execution to the end of its attempt and report it; what is to become of its hint."""
+    result = await _attempt(worker, started.claimed, started.definition)
     if isinstance(result, Refusal):
-        return NotNow(after_ms=kit.durations.lease_ms)  # somebody else's now: leave its hint alone
-    return await _report(kit, claimed, result)
+        return NotNow(after_ms=worker.kit.durations.lease_ms)  # somebody else's now: leave its hint alone
+    return await _report(worker.kit, started.claimed, result)
 
 
 async def _attempt(worker: Worker, claimed: Claimed, definition: Definition | None) -> UserResult | Refusal:
@@ -83,27 +105,23 @@ class _Attempt:
             wait_cancelled=self._stopped,
         )
         running = asyncio.ensure_future(runner.run(invocation))
-        draining = asyncio.ensure_future(self.worker.drain.wait())
         try:
-            return await self._watch_over(running, draining)
+            return await self._watch_over(running)
         finally:
             self.stop.set()
-            draining.cancel()
             running.cancel()
 
     async def _stopped(self) -> None:
         await self.stop.wait()
 
-    async def _watch_over(
-        self, running: "asyncio.Future[UserResult]", draining: "asyncio.Future[Any]"
-    ) -> UserResult | Refusal:
+    async def _watch_over(self, running: "asyncio.Future[UserResult]") -> UserResult | Refusal:
         wait_ms = self._until_next_beat()
+        ends: set[asyncio.Future[Any]] = {running, self.worker.draining}
         while True:
-            both: set[asyncio.Future[Any]] = {running, draining}
-            await asyncio.wait(both, timeout=wait_ms / 1_000, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, timeout=wait_ms / 1_000, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 return _result_of(running)
-            if draining.done():
+            if self.worker.draining.done():
                 await self._let_go(running)
                 return _result_of(running) if _ended_well(running) else NotRun()
             if (reason := await self._beat()) is not None:

@@ -17,4 +17,6 @@ async def cancel_execution(kit: Kit, tenant_id: TenantId, execution_id: str) -> 
     after = await cancel_surely(kit, execution, Reason.CANCELLED)
     if after.state in {State.CANCELLED, State.CANCELLING}:
         return after
-    return Refusal(code=Code.ALREADY_FINISHED, detail=f"The execution is {after.state.value} already; nothing was changed.")
+    return Refusal(
+        code=Code.ALREADY_FINISHED, detail=f"The execution is {after.state.value} already; nothing was changed."
+    )

@@ -176,13 +176,9 @@ def _due_at(kit: Kit, head: Head, next_run_at: Instant | None) -> Head:
     return replace(head, status=settled_status(next_run_at), next_run_at=next_run_at, bucket=bucket)
 
 
-async def _write(
-    kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange], *, pins_fired: bool
-) -> Head | Refusal:
+async def _write(kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange], *, pins_fired: bool) -> Head | Refusal:
     """Write the head, and what belongs to it in the same transaction."""
-    rewrite = Rewrite(
-        new=new, seen_version=head.version, seen_fired_through=head.fired_through, pins_fired=pins_fired
-    )
+    rewrite = Rewrite(new=new, seen_version=head.version, seen_fired_through=head.fired_through, pins_fired=pins_fired)
     outcomes: Sequence[Any] = (
         await kit.store.write_together([rewrite, *beside]) if beside else [await kit.store.write(rewrite)]
     )

@@ -1,5 +1,6 @@
 """Claim: give an execution to one worker, or say why not and what to do with the hint. Promises: SEM-LEASE-1, SEM-LEASE-2."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tickwright.domain.changes.executions import Claim
@@ -8,7 +9,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
-from tickwright.ports.store import Applied
+from tickwright.ports.store import Applied, Outcome, Refused, Unknown
 from tickwright.services.end import expire, reap
 from tickwright.services.kit import Kit
 from tickwright.services.settle import settle
@@ -34,31 +35,51 @@ class NotNow:
     after_ms: int
 
 
-async def claim(kit: Kit, ref: ExecutionRef, *, worker: WorkerId, timeout_ms: int) -> Claimed | Over | NotNow:
-    """Try to claim; a refused claim says why, and repairs what it finds broken."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """An execution that a worker wants, and how long an attempt of it may take."""
+
+    ref: ExecutionRef
+    timeout_ms: int
+
+
+async def claim(kit: Kit, wanted: Sequence[Wanted], worker: WorkerId) -> Sequence[Claimed | Over | NotNow]:
+    """Try to claim each; a refused claim says why, and repairs what it finds broken."""
     sent_ms = kit.clock.monotonic_ms()
-    change = Claim(
-        ref=ref,
+    changes = [_claim_of(kit, one, worker) for one in wanted]
+    outcomes = await kit.store.write_each(changes) if len(changes) > 1 else [await kit.store.write(changes[0])]
+    return [await _judge(kit, change, outcome, sent_ms) for change, outcome in zip(changes, outcomes, strict=True)]
+
+
+def _claim_of(kit: Kit, wanted: Wanted, worker: WorkerId) -> Claim:
+    return Claim(
+        ref=wanted.ref,
         worker=worker,
         token=kit.entropy.token(),
         now=kit.clock.now(),
         lease_ms=kit.durations.lease_ms,
-        timeout_ms=timeout_ms,
+        timeout_ms=wanted.timeout_ms,
         clock_error_ms=kit.durations.clock_error_ms,
     )
-    outcome = await kit.store.write(change)
-    if isinstance(outcome, Applied):
-        execution = outcome.new
-        lag = max(0, change.now - execution.scheduled_at)
-        kit.emit(
-            EventName.EXECUTION_CLAIMED,
-            measured={"startLagMs": lag, "attempt": execution.attempt},
-            executionId=ref.id,
-            jobId=ref.job_id,
-            worker=worker,
-        )
-        return Claimed(execution=execution, sent_ms=sent_ms)
-    return await _refused(kit, outcome.old, change.now)
+
+
+async def _judge(
+    kit: Kit, change: Claim, outcome: Outcome[Execution] | Unknown, sent_ms: int
+) -> Claimed | Over | NotNow:
+    match outcome:
+        case Applied(new=execution):
+            kit.emit(
+                EventName.EXECUTION_CLAIMED,
+                measured={"startLagMs": max(0, change.now - execution.scheduled_at), "attempt": execution.attempt},
+                executionId=execution.ref.id,
+                jobId=execution.job_id,
+                worker=change.worker,
+            )
+            return Claimed(execution=execution, sent_ms=sent_ms)
+        case Refused(old=old):
+            return await _refused(kit, old, change.now)
+        case Unknown():
+            return NotNow(after_ms=kit.durations.heartbeat_ms)  # if it was ours, it is found held, and reaped in time
 
 
 async def _refused(kit: Kit, old: Execution | None, now: Instant) -> Over | NotNow:

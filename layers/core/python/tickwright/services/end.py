@@ -41,7 +41,13 @@ async def failing_for(kit: Kit, execution: Execution, failed: Failure | Fatal, n
         case Retry(at=at):
             wait_key = wait_key_for(kit, execution, at, now)
             return Failing(
-                now=now, reason=result.reason, error=result.error, retry_at=at, wait_key=wait_key, owed=frozenset(), ttl=None
+                now=now,
+                reason=result.reason,
+                error=result.error,
+                retry_at=at,
+                wait_key=wait_key,
+                owed=frozenset(),
+                ttl=None,
             )
         case GiveUp():
             owed, ttl = owed_and_ttl(kit, execution, State.DEAD, now)

@@ -61,8 +61,12 @@ async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memor
     plans = [plan for head in heads if (plan := _plan(kit, head, seen)) is not None]
     if not plans:
         return 0
-    await kit.store.put_page(_page(kit, bucket, plans))  # J. Dying here: the entries are open, the index still shows them.
-    outcomes = await kit.store.write_each([plan.decided.advance for plan in plans])  # A. Dying here: resolve does I and S.
+    await kit.store.put_page(
+        _page(kit, bucket, plans)
+    )  # J. Dying here: the entries are open, the index still shows them.
+    outcomes = await kit.store.write_each(
+        [plan.decided.advance for plan in plans]
+    )  # A. Dying here: resolve does I and S.
     moved = [(plan, head) for plan, outcome in zip(plans, outcomes, strict=True) if (head := _decided(plan, outcome))]
     for plan, head in moved:
         memory.note_decided(head.job_id, plan.decided.advance.fire or plan.decided.advance.tick)

@@ -56,7 +56,9 @@ def why_refused(old: Execution | None, epoch: Epoch) -> Refusal:
     """Why a holder's write was refused."""
     if old is None or old.lease_epoch != epoch:
         now_at = "is gone" if old is None else f"is at leaseEpoch {old.lease_epoch}"
-        return Refusal(code=Code.LEASE_LOST, detail=f"The execution {now_at}; leaseEpoch {epoch} has lost it. Stop at once.")
+        return Refusal(
+            code=Code.LEASE_LOST, detail=f"The execution {now_at}; leaseEpoch {epoch} has lost it. Stop at once."
+        )
     if old.state in {State.CANCELLING, State.CANCELLED}:
         return Refusal(code=Code.CANCELLED, detail="The execution was cancelled; stop at once.")
     if old.state is State.RUNNING:
@@ -87,7 +89,9 @@ async def _write_result(kit: Kit, execution: Execution, result: UserResult) -> t
             return await _fail(kit, execution, result, now), EventName.EXECUTION_RETRYING
         case RetryLater(after_s=after_s):
             if execution.retry_afters >= limits.RETRY_AFTER_MAX:
-                error = an_error("RetryLaterTooOften", f"It asked to be retried later over {limits.RETRY_AFTER_MAX} times.")
+                error = an_error(
+                    "RetryLaterTooOften", f"It asked to be retried later over {limits.RETRY_AFTER_MAX} times."
+                )
                 return await _fail(kit, execution, Failure(error=error), now), EventName.EXECUTION_RETRYING
             return await _put_off(kit, execution, after_s, now, asked=True), EventName.EXECUTION_RETRYING
         case NotRun(after_s=after_s):
@@ -128,9 +132,7 @@ async def stopped(kit: Kit, execution: Execution) -> Execution | Refusal:
     """The holder of a run that was asked to stop says that it has stopped."""
     now = kit.clock.now()
     owed, ttl = owed_and_ttl(kit, execution, State.CANCELLED, now)
-    outcome = await kit.store.write(
-        Stop(ref=execution.ref, epoch=execution.lease_epoch, now=now, owed=owed, ttl=ttl)
-    )
+    outcome = await kit.store.write(Stop(ref=execution.ref, epoch=execution.lease_epoch, now=now, owed=owed, ttl=ttl))
     if not isinstance(outcome, Applied):
         return why_refused(outcome.old, execution.lease_epoch)
     followed = await follow_up(kit, outcome, EventName.EXECUTION_CANCELLED)

@@ -50,7 +50,9 @@ async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
     together = {Repair.INSERT: _insert_all, Repair.SEND: _send_all}
     for repair, carry_out in together.items():
         await carry_out(kit, [e for e, f in zip(page.entries, findings, strict=True) if f.repair is repair], reading)
-    return [await _carry_out(kit, entry, finding, reading) for entry, finding in zip(page.entries, findings, strict=True)]
+    return [
+        await _carry_out(kit, entry, finding, reading) for entry, finding in zip(page.entries, findings, strict=True)
+    ]
 
 
 async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:

@@ -34,7 +34,9 @@ async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Re
         if after_key is None:
             await _tombstone(kit, head, after=after, reason=reason)
             return None
-    return Refusal(code=Code.UNFINISHED, detail="The job has too many unfinished executions for one request; repeat it.")
+    return Refusal(
+        code=Code.UNFINISHED, detail="The job has too many unfinished executions for one request; repeat it."
+    )
 
 
 async def cancel_surely(kit: Kit, execution: Execution, reason: Reason) -> Execution:

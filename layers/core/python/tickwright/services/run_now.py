@@ -101,9 +101,7 @@ def _writes(kit: Kit, head: Head, execution: Execution, request: RequestKey | No
     job: AnyChange = (
         StillOpen(job_id=head.job_id, version=head.version)
         if head.overlap is Overlap.ALLOW
-        else Occupy(
-            job_id=head.job_id, version=head.version, seen_active=head.active, active=execution.occupant()
-        )
+        else Occupy(job_id=head.job_id, version=head.version, seen_active=head.active, active=execution.occupant())
     )
     writes: list[AnyChange] = [job, Insert(execution=execution)]
     if request is not None:
@@ -115,7 +113,9 @@ def _writes(kit: Kit, head: Head, execution: Execution, request: RequestKey | No
 async def _judge(kit: Kit, outcomes: Sequence[Outcome[object]], request: RequestKey | None) -> Execution | Refusal:
     for outcome in outcomes:
         match outcome:
-            case Refused(old=IdempotencyRecord() as noted) if request is not None and noted.expires_at > kit.clock.now():
+            case Refused(old=IdempotencyRecord() as noted) if (
+                request is not None and noted.expires_at > kit.clock.now()
+            ):
                 return await _replay(kit, noted, request)
             case _:
                 continue

@@ -20,9 +20,7 @@ async def settle(kit: Kit, execution: Execution) -> Execution:
     if Owed.DEAD_LETTER in execution.owed and execution.state is State.DEAD:
         await kit.queue.send_dead(dead_letter_of(execution))  # Dying here: the letter comes twice, under the same id.
     ended_at = execution.finished_at or kit.clock.now()
-    strike = StrikeOwed(
-        ref=execution.ref, seen_epoch=execution.lease_epoch, ttl=ttl_of(ended_at, kit.retention_s)
-    )
+    strike = StrikeOwed(ref=execution.ref, seen_epoch=execution.lease_epoch, ttl=ttl_of(ended_at, kit.retention_s))
     outcome = await kit.store.write(strike)
     return outcome.new if isinstance(outcome, Applied) else execution
 

@@ -93,8 +93,15 @@ def new_head(kit: Kit, definition: Definition, next_run_at: Instant | None) -> H
 def _writes(kit: Kit, head: Head, definition: Definition, request: RequestKey) -> Sequence[AnyChange]:
     record = note_of(kit, definition.tenant_id, request, definition.job_id, answer=str(head.next_run_at or ""))
     name = definition.spec.name
-    named = [] if name is None else [PutName(record=NameRecord(tenant_id=head.tenant_id, name=name, job_id=head.job_id))]
-    return [PutIdempotency(record=record, now=kit.clock.now()), *named, PutHead(head=head), PutDefinition(definition=definition)]
+    named = (
+        [] if name is None else [PutName(record=NameRecord(tenant_id=head.tenant_id, name=name, job_id=head.job_id))]
+    )
+    return [
+        PutIdempotency(record=record, now=kit.clock.now()),
+        *named,
+        PutHead(head=head),
+        PutDefinition(definition=definition),
+    ]
 
 
 def note_of(kit: Kit, tenant_id: TenantId, request: RequestKey, job_id: JobId, *, answer: str) -> IdempotencyRecord:
@@ -119,13 +126,16 @@ async def _judge(kit: Kit, outcomes: Sequence[Outcome[object]], request: Request
                 return name_taken(taken)
             case _:
                 continue
-    return Refusal(code=Code.IDEMPOTENCY_IN_PROGRESS, detail="The same request is in progress; repeat it with the same key.")
+    return Refusal(
+        code=Code.IDEMPOTENCY_IN_PROGRESS, detail="The same request is in progress; repeat it with the same key."
+    )
 
 
 def name_taken(taken: NameRecord) -> Refusal:
     """The name belongs to another job of the tenant."""
     return Refusal(
-        code=Code.NAME_TAKEN, detail=f"The name {taken.name!r} belongs to job {taken.job_id}; choose another or edit that job."
+        code=Code.NAME_TAKEN,
+        detail=f"The name {taken.name!r} belongs to job {taken.job_id}; choose another or edit that job.",
     )
 
 
