@@ -11,7 +11,7 @@ from enum import StrEnum
 from heapq import merge
 from itertools import islice
 
-from croniter import CroniterBadDateError, CroniterError, croniter
+from croniter import CroniterError, croniter
 
 from tickwright.domain.instants import Instant, from_datetime, to_datetime
 from tickwright.domain.schedules import Cron, DayMatch, Expression, Gap, Schedule
@@ -24,12 +24,12 @@ class Fault(StrEnum):
 
     NOT_CRON = "not_cron"  # no fault of its own: one-offs and intervals are arithmetic
     SINGLE_VALUE_RANGE = "single_value_range"  # 5-5 is taken for the whole field
-    NOT_READ = "not_read"  # LW, L-3, and an nth or last weekday beside plain ones
+    NOT_READ = "not_read"  # LW, L-3, W in a list, an nth or last weekday beside plain ones
     NEAR_MONTH_END = "near_month_end"  # 31W falls on the last weekday of a month that has no 31st
-    LAST_DAY_AND_WEEKDAY = "last_day_and_weekday"  # L beside 5L or 5#3: only the weekday counts
+    EITHER_DAY = "either_day"  # where either day suffices, W, # and a last weekday are needed all the same
+    FROM_SUNDAY = "from_sunday"  # 7/2 is read as 0/2
     REPEATED_HOUR = "repeated_hour"  # a wall-clock time fires at both copies, or at neither of a large change
     SKIPPED_HOUR = "skipped_hour"  # a periodic schedule gets an extra tick at the end of the gap, a list loses one
-    OUT_OF_REACH = "out_of_reach"  # nothing found within its fifty years
 
 
 _SINGLE_VALUE_RANGE = re.compile(r"(?:^|[ ,])(\w+)-\1(?=[ ,/]|$)")
@@ -51,14 +51,20 @@ class CroniterEngine:
         fault = next(filter(None, map(_fault_of_text, schedule.kind.expressions)), None)
         if fault is not None:
             return NoOpinion(fault)
-        try:
-            ticks = _union(schedule, schedule.kind, after, count)
-        except CroniterBadDateError:
-            return NoOpinion(Fault.OUT_OF_REACH)
-        except (CroniterError, ValueError):
+        ticks = faulty_ticks(schedule, after, count)
+        if ticks is None:
             return NoOpinion(Fault.NOT_READ)
         fault = _fault_of_span(schedule, after, ticks[-1] if ticks else after)
         return Opinion(ticks) if fault is None else NoOpinion(fault)
+
+
+def faulty_ticks(schedule: Schedule, after: Instant, count: int) -> tuple[Instant, ...] | None:
+    """What croniter answers, faults included; None if it cannot read the schedule or finds no date."""
+    assert isinstance(schedule.kind, Cron)
+    try:
+        return _union(schedule, schedule.kind, after, count)
+    except CroniterError:
+        return None
 
 
 def _fault_of_text(expression: Expression) -> Fault | None:
@@ -69,8 +75,10 @@ def _fault_of_text(expression: Expression) -> Fault | None:
         return Fault.NEAR_MONTH_END
     weekdays = text.split(" ")[-1].split(",")
     special = ["#" in item or "L" in item for item in weekdays]
-    if any(special) and "L" in text.split(" ")[-3]:
-        return Fault.LAST_DAY_AND_WEEKDAY
+    if expression.either_day and (any(special) or "W" in text.split(" ")[-3]):
+        return Fault.EITHER_DAY
+    if any(item.startswith(("7/", "07/")) for item in weekdays):
+        return Fault.FROM_SUNDAY
     mixed = any(special) and not all(special)
     return Fault.NOT_READ if mixed or _NOT_READ.search(text) else None
 
@@ -118,6 +126,8 @@ def _iterator(expression: Expression, day_match: DayMatch, base: datetime) -> "c
         base,
         ret_type=datetime,
         day_or=day_match is DayMatch.OR,
+        # Its name for what Debian's crontab(5) does: a day field that begins with a star is not restricted.
+        implement_cron_bug=True,
         second_at_beginning=expression.has_seconds,
     )
 

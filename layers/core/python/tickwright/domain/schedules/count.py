@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tickwright.domain.schedules.expression import Expression
 from tickwright.domain.schedules.walk import DAY_S, first_match, next_day
-from tickwright.domain.schedules.zoned import UTC_MAX, UTC_MIN
+from tickwright.domain.schedules.zoned import UTC_MAX, UTC_MIN, next_zoned
 from tickwright.domain.schedules.zones import Piece, Zone, piece_at
 
 _MINUTE_S = 60
@@ -24,11 +24,18 @@ def count_cron(expressions: tuple[Expression, ...], zone: Zone, span: tuple[int,
         if low > last:
             return total, True
         piece = piece_at(zone, low)
-        total += _count_piece(expressions, piece, (low, min(piece.end, last + 1)), limit - total)
+        count = _count_piece(expressions, piece, (low, min(piece.end, last + 1)), limit - total)
+        total += count
         if total > limit:
             return total, False
-        low = piece.end
+        # An empty piece of a rare schedule is followed by many; the walk knows where the next tick is.
+        low = piece.end if count else _next_of(expressions, zone, piece.end)
     return total, False
+
+
+def _next_of(expressions: tuple[Expression, ...], zone: Zone, from_s: int) -> int:
+    found = [next_zoned(one, zone, from_s) for one in expressions]
+    return min((tick.at for tick in found if tick is not None), default=UTC_MAX + 1)
 
 
 def _count_piece(expressions: tuple[Expression, ...], piece: Piece, span: tuple[int, int], limit: int) -> int:

@@ -165,7 +165,9 @@ def _by_day(day: FieldSet) -> str:
     if day.bits == _ALL_DAYS:
         return ""
     parts = [f"{_pattern(day, _DAYS_MAX + 1, 'day')} of the month"] if day.bits else []
-    parts += [f"the day {distance} before the last of the month" if distance else _LAST for distance in sorted(day.from_end)]
+    parts += [
+        f"the day {distance} before the last of the month" if distance else _LAST for distance in sorted(day.from_end)
+    ]
     if day.last_weekday_of_month:
         parts.append("the last Monday-to-Friday day of the month")
     parts += [f"the Monday-to-Friday day nearest to day {number}" for number in numbers(day.near)]

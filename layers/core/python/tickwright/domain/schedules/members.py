@@ -11,6 +11,8 @@ from typing import TypeVar
 from tickwright.domain.instants import Instant, from_rfc3339
 from tickwright.domain.schedules.refusals import FieldError, ScheduleRefused, shown
 
+# A member, or an entry of a member that is a list.
+Place = str | tuple[str, int]
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 # Enough for everything a person could have meant; a hostile object gets no longer answer.
@@ -33,12 +35,10 @@ class Members:
     def has(self, name: str) -> bool:
         return name in self._values
 
-    def refuse(self, name: str, code: str, message: str) -> None:
+    def refuse(self, place: Place, code: str, message: str) -> None:
         """Note one thing to change; an empty name is the object itself."""
         if len(self._errors) < _ERRORS_MAX:
-            step = name[:_NAME_CHARS_MAX].replace("~", "~0") if "/" not in name or name in self._values else name
-            pointer = self._prefix + (f"/{step}" if step else "")
-            self._errors.append(FieldError(pointer, code, message))
+            self._errors.append(FieldError(self._prefix + _pointer(place), code, message))
 
     def raise_if_refused(self) -> None:
         if self._errors:
@@ -51,8 +51,8 @@ class Members:
         self._refuse_type(name, value, wanted)
         return None
 
-    def texts(self, name: str, most: int, wanted: str) -> list[tuple[str, str]]:
-        """The pointer and text of each entry of a list, or of the one text that stands for a list of one."""
+    def texts(self, name: str, most: int, wanted: str) -> list[tuple[Place, str]]:
+        """The place and text of each entry of a list, or of the one text that stands for a list of one."""
         value = self._values.get(name)
         if isinstance(value, str):
             return [(name, value)]
@@ -62,12 +62,12 @@ class Members:
         if len(value) > most:
             self.refuse(name, "too_many", f"{name} has {len(value)} entries; the most is {most}")
             return []
-        found = []
+        found: list[tuple[Place, str]] = []
         for at, entry in enumerate(value):
             if isinstance(entry, str):
-                found.append((f"{name}/{at}", entry))
+                found.append(((name, at), entry))
             else:
-                self._refuse_type(f"{name}/{at}", entry, wanted)
+                self._refuse_type((name, at), entry, wanted)
         return found
 
     def instant(self, name: str) -> Instant | None:
@@ -116,5 +116,15 @@ class Members:
                 inner.refuse(key, "unknown_field", message)
         return inner
 
-    def _refuse_type(self, name: str, value: object, wanted: str) -> None:
-        self.refuse(name, "bad_value", f"{name} is {shown(value)}; write {wanted}")
+    def _refuse_type(self, place: Place, value: object, wanted: str) -> None:
+        name = place if isinstance(place, str) else f"{place[0]}[{place[1]}]"
+        self.refuse(place, "bad_value", f"{name} is {shown(value)}; write {wanted}")
+
+
+def _pointer(place: Place) -> str:
+    """The place as a JSON pointer (RFC 6901), with a name of any length cut."""
+    if place == "":
+        return ""
+    name, *index = (place,) if isinstance(place, str) else place
+    escaped = str(name)[:_NAME_CHARS_MAX].replace("~", "~0").replace("/", "~1")
+    return "".join([f"/{escaped}", *(f"/{at}" for at in index)])

@@ -10,7 +10,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.schedules.durations import duration_ms
 from tickwright.domain.schedules.expression import DayMatch, Expression, from_resolved
 from tickwright.domain.schedules.hashing import NOBODY, HashIdentity
-from tickwright.domain.schedules.members import Members
+from tickwright.domain.schedules.members import Members, Place
 from tickwright.domain.schedules.refusals import CronRefused, FieldError, ScheduleRefused, shown
 from tickwright.domain.schedules.resolve import resolve, split
 from tickwright.domain.schedules.ticks import next_tick
@@ -162,8 +162,8 @@ def _cron(members: Members, identity: HashIdentity) -> Cron | None:
         )
         return None
     found: dict[str, Expression] = {}
-    for pointer, text in texts:
-        expression = _expression(members, pointer, text, (identity, day_match, allow_seconds))
+    for place, text in texts:
+        expression = _expression(members, place, text, (identity, day_match, allow_seconds))
         if expression is not None:
             found.setdefault(expression.text, expression)
     # Resolving an H may lengthen a text, and what is stored is the resolved one.
@@ -175,16 +175,16 @@ def _cron(members: Members, identity: HashIdentity) -> Cron | None:
 
 
 def _expression(
-    members: Members, pointer: str, text: str, how: tuple[HashIdentity, DayMatch, bool]
+    members: Members, place: Place, text: str, how: tuple[HashIdentity, DayMatch, bool]
 ) -> Expression | None:
     identity, day_match, allow_seconds = how
     try:
         fields = split(text)
         if len(fields) > _FIELDS_WITHOUT_SECONDS and not allow_seconds:
             rest = "has six fields, seconds first; set allowSeconds to true, or drop the first"
-            members.refuse(pointer, "seconds_not_allowed", f"{shown(text)} {rest}")
+            members.refuse(place, "seconds_not_allowed", f"{shown(text)} {rest}")
             return None
         return from_resolved(" ".join(resolve(fields, identity)), day_match)
     except CronRefused as refusal:
-        members.refuse(pointer, refusal.code, refusal.message)
+        members.refuse(place, refusal.code, refusal.message)
         return None

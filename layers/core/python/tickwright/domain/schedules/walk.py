@@ -22,7 +22,6 @@ DAY_MAX = date(YEAR_MAX, 12, 31).toordinal() - _EPOCH_ORDINAL
 _MONTHS_MAX = 400 * 12 + 1
 _SIZES = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _FEBRUARY = 2
-_DECEMBER = 12
 
 
 def first_match(expression: Expression, local_s: int) -> int | None:
@@ -57,14 +56,15 @@ def next_day(expression: Expression, day: int) -> int | None:
     year, month, from_day = moment.year, moment.month, moment.day
     first = day - from_day + 1
     for _ in range(_MONTHS_MAX):
-        size = _size(year, month)
         if expression.month_bits >> month & 1:
-            bits = expression.days[(size - _SIZE_MIN) * _WEEK + (first + _THURSDAY) % _WEEK] >> from_day
+            bits = _days_of(expression, year, month, first) >> from_day
             if bits:
-                found = first - 1 + from_day + _lowest(bits)
-                return found if found <= DAY_MAX else None
-        first, from_day = first + size, 1
-        year, month = (year, month + 1) if month < _DECEMBER else (year + 1, 1)
+                return first - 1 + from_day + _lowest(bits)
+        later = expression.month_bits >> month + 1
+        year, month = (year, month + 1 + _lowest(later)) if later else (year + 1, _lowest(expression.month_bits))
+        if year > YEAR_MAX:
+            return None
+        first, from_day = date(year, month, 1).toordinal() - _EPOCH_ORDINAL, 1
     return None
 
 
@@ -76,16 +76,26 @@ def previous_day(expression: Expression, day: int) -> int | None:
     year, month, to_day = moment.year, moment.month, moment.day
     first = day - to_day + 1
     for _ in range(_MONTHS_MAX):
-        size = _size(year, month)
         if expression.month_bits >> month & 1:
-            bits = expression.days[(size - _SIZE_MIN) * _WEEK + (first + _THURSDAY) % _WEEK]
-            bits &= (2 << min(to_day, size)) - 1
+            bits = _days_of(expression, year, month, first) & (2 << to_day) - 1
             if bits:
-                found = first + bits.bit_length() - 2
-                return found if found >= DAY_MIN else None
-        year, month = (year, month - 1) if month > 1 else (year - 1, _DECEMBER)
-        first, to_day = first - _size(year, month), 31
+                return first + bits.bit_length() - 2
+        earlier = expression.month_bits & (1 << month) - 1
+        year, month = (
+            (year, earlier.bit_length() - 1) if earlier else (year - 1, expression.month_bits.bit_length() - 1)
+        )
+        if year < YEAR_MIN:
+            return None
+        first, to_day = date(year, month, 1).toordinal() - _EPOCH_ORDINAL, 31
     return None
+
+
+def _days_of(expression: Expression, year: int, month: int, first: int) -> int:
+    """Bits of the matching days of a month whose first is the given day."""
+    size = _SIZES[month]
+    if month == _FEBRUARY and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0):
+        size = 29
+    return expression.days[(size - _SIZE_MIN) * _WEEK + (first + _THURSDAY) % _WEEK]
 
 
 def earliest_second(expression: Expression) -> int:
@@ -121,12 +131,6 @@ def _last_second(expression: Expression, second: int) -> int | None:
     if not rest:
         return None
     return (rest.bit_length() - 1) * _MINUTE_S + expression.second_bits.bit_length() - 1
-
-
-def _size(year: int, month: int) -> int:
-    if month == _FEBRUARY and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0):
-        return 29
-    return _SIZES[month]
 
 
 def _lowest(bits: int) -> int:
