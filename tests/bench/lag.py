@@ -1,7 +1,8 @@
 """`make bench-lag N=1000`: N jobs due in the same second on the embedded default; how late did each start?
 
-The product as `make run` starts it (one SQLite file, FULL durability, scheduler, watch and worker in one process) but for the API. The
-runs are counted by the target itself, not by the store. Prints one JSON line; exit status 1 if a run was lost, doubled or early.
+The product as `make run` starts it (one SQLite file, FULL durability, scheduler, watch and worker in one process) but
+for the API. The runs are counted by the target itself, not by the store. Prints one JSON line; exit status 1 if a run
+was lost, doubled or early.
 """
 
 import argparse
@@ -111,8 +112,8 @@ def _figures(jobs: list[str], evidence: Evidence, due: Instant) -> dict[str, flo
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="tests.bench.lag")
-    parser.add_argument("n", type=int, nargs="?", default=1_000)
-    count = parser.parse_args().n
+    parser.add_argument("--jobs", type=int, default=1_000, help="how many (default: %(default)s)")
+    count = parser.parse_args().jobs
     with tempfile.TemporaryDirectory() as folder:
         figures = asyncio.run(measure(Path(folder) / "bench.db", count))
     print(json.dumps(figures))

@@ -23,5 +23,5 @@ class SystemClock:
 
     async def sleep_until(self, instant: Instant) -> None:
         """Wait until the wall clock has reached the instant: again and again, since a timer may wake early (B107)."""
-        while (left_ms := instant - self.now()) > 0:
+        while (left_ms := instant - self.now()) > 0:  # noqa: ASYNC110 - nobody else knows when it is time
             await asyncio.sleep(left_ms / 1_000)

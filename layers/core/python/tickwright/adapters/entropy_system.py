@@ -5,7 +5,7 @@ import secrets
 
 
 class SystemEntropy:
-    """Random bits from the operating system, drawn at each call, never at import: a restored snapshot shares no identity."""
+    """Random bits from the operating system, drawn at each call: a restored snapshot shares no identity."""
 
     def token(self) -> str:
         """128 random bits as 26 characters of a-z2-7."""

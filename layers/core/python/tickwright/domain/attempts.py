@@ -1,7 +1,7 @@
 """How an attempt ended, as user code says it, and what that makes of its execution.
 
-Must not know a target. The result of user code is a closed set; anything else is a Failure that lists what was expected.
-Promises: SEM-RETRY-1, SEM-RETRY-3, SEM-RETRY-4.
+Must not know a target. The result of user code is a closed set; anything else is a Failure that lists what was
+expected. Promises: SEM-RETRY-1, SEM-RETRY-3, SEM-RETRY-4.
 """
 
 import hashlib
@@ -23,7 +23,10 @@ class Success:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """It failed and may be tried again. `reason` FAILED, or TIMED_OUT; `after_s` is what a server asked to wait at least."""
+    """It failed and may be tried again.
+
+    `reason` FAILED, or TIMED_OUT; `after_s` is what a server asked to wait at least.
+    """
 
     error: ErrorSummary
     reason: Reason = Reason.FAILED
@@ -84,17 +87,15 @@ def after_failure(
             may = policy.may_retry(error.error_class, attempt=execution.attempt, attempts_max=execution.max_attempts)
             if not may:
                 return GiveUp(reason=failed.reason, error=error)
-            return _retry(failed, error, execution, policy, now=now, fraction=fraction)
+            backoff_ms = policy.backoff_ms(attempt=execution.attempt, fraction=fraction)
+            return _retry(failed, error, execution, Instant(now + backoff_ms), now)
         case _:
             assert_never(failed)
 
 
-def _retry(
-    failed: Failure, error: ErrorSummary, execution: Execution, policy: RetryPolicy, *, now: Instant, fraction: float
-) -> Retry | GiveUp:
-    backoff_ms = policy.backoff_ms(attempt=execution.attempt, fraction=fraction)
+def _retry(failed: Failure, error: ErrorSummary, execution: Execution, due: Instant, now: Instant) -> Retry | GiveUp:
     asked_ms = round(min(failed.after_s or 0.0, limits.RETRY_AFTER_S_MAX) * 1_000)
-    at = Instant(now + max(backoff_ms, asked_ms))
+    at = Instant(max(due, now + asked_ms))
     if execution.run_deadline_at is not None and at >= execution.run_deadline_at:
         return GiveUp(reason=Reason.EXPIRED, error=error)
     return Retry(at=at, reason=failed.reason, error=error)

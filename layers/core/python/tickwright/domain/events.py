@@ -1,7 +1,7 @@
 """What can happen, by name: the one vocabulary of logs, metrics, alarms and docs.
 
-Must not know where an event goes. Each transition emits exactly one. The table in docs/semantics.md is generated from this
-file (SEM-EVENT-1).
+Must not know where an event goes. Each transition emits exactly one. The table in docs/semantics.md is generated from
+this file (SEM-EVENT-1).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """What an execution is: one tick (or one manual request) of one job, from its decision to its end.
 
-Must not know where it is stored. How it may move stands in transitions.py, how each move is written in changes/executions.py.
-Promise: SEM-EXEC-1.
+Must not know where it is stored. How it may move stands in transitions.py, how each move is written in
+changes/executions.py. Promise: SEM-EXEC-1.
 """
 
 from dataclasses import dataclass
@@ -73,7 +73,10 @@ class ErrorSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedOver:
-    """A contiguous range of ticks that were not fired, in one row; `exact` is false where the count is a lower bound."""
+    """A contiguous range of ticks that were not fired, in one row.
+
+    `exact` is false where the count is a lower bound.
+    """
 
     first: Instant
     last: Instant
@@ -139,7 +142,10 @@ class Execution:
         return self.state in TERMINAL
 
     def lease_is_over(self, now: Instant, clock_error_ms: int) -> bool:
-        """Whether anyone may take the lease: it is past by twice the clock error, since two machines' clocks are compared."""
+        """Whether anyone may take the lease.
+
+        It is past by twice the clock error, since two machines' clocks are compared.
+        """
         return self.lease_until is not None and self.lease_until < now - 2 * clock_error_ms
 
     def occupant(self) -> str:
@@ -154,7 +160,7 @@ class Execution:
 
 def ttl_of(ended_at: Instant, retention_s: int) -> int:
     """When a row may be forgotten, in epoch seconds: DynamoDB's TTL unit, and never under a day (R8)."""
-    assert retention_s >= 86_400
+    assert retention_s >= limits.RETENTION_S_MIN
     return ended_at // 1_000 + retention_s
 
 

@@ -1,7 +1,7 @@
 """From a job as JSON to a job that the scheduler can keep: the rules beyond types and unknown fields.
 
-Must not know HTTP: the shape has been checked before. Every problem names its field and says what to change. Promises: SEM-JOB-3,
-SEM-API-1.
+Must not know HTTP: the shape has been checked before. Every problem names its field and says what to change.
+Promises: SEM-JOB-3, SEM-API-1.
 """
 
 import json
@@ -24,7 +24,7 @@ _URL = re.compile(r"https?://[^\s/?#]+[^\s]*")
 LANES_FOR_TENANTS = (Lane.HIGH, Lane.NORMAL, Lane.LOW)
 
 
-class JobRefused(ValueError):
+class JobRefused(ValueError):  # noqa: N818 - an outcome that needs the way of an exception
     """The job cannot be kept as it is; `errors` says all that is wrong with it."""
 
     def __init__(self, errors: Sequence[FieldProblem]) -> None:
@@ -79,7 +79,9 @@ def _spec(
     overlap = _mapping(body.get("overlap")).get("mode")
     payload = json.dumps(body.get("payload"), separators=(",", ":"), ensure_ascii=False)
     if (size := len(payload.encode())) > limits.PAYLOAD_BYTES_MAX:
-        advice = f"it has {size} bytes, the limit is {limits.PAYLOAD_BYTES_MAX}; store it elsewhere and pass a reference."
+        advice = (
+            f"it has {size} bytes, the limit is {limits.PAYLOAD_BYTES_MAX}; store it elsewhere and pass a reference."
+        )
         problems.add("/payload", "too_large", advice)
     values: dict[str, Any] = {
         "source": dict(_mapping(body.get("schedule"))),
@@ -139,13 +141,13 @@ def _retry(problems: _Problems, source: Mapping[str, object]) -> RetryPolicy:
     initial_s = problems.number(f"{at}/backoff/initialSec", backoff.get("initialSec"), 0, top, usual.initial_s)
     max_s = problems.number(f"{at}/backoff/maxSec", backoff.get("maxSec"), 0, top, max(usual.backoff_s_max, initial_s))
     if max_s < initial_s:
-        problems.add(f"{at}/backoff/maxSec", "out_of_range", "maxSec is under initialSec; raise it or lower initialSec.")
+        problems.add(
+            f"{at}/backoff/maxSec", "out_of_range", "maxSec is under initialSec; raise it or lower initialSec."
+        )
         max_s = initial_s
     return RetryPolicy(
         max_attempts=round(
-            problems.number(
-                f"{at}/maxAttempts", source.get("maxAttempts"), 1, limits.ATTEMPTS_MAX, usual.max_attempts
-            )
+            problems.number(f"{at}/maxAttempts", source.get("maxAttempts"), 1, limits.ATTEMPTS_MAX, usual.max_attempts)
         ),
         initial_s=initial_s,
         factor=problems.number(f"{at}/backoff/factor", backoff.get("factor"), 1, 100, usual.factor),
@@ -176,7 +178,12 @@ def _target(problems: _Problems, source: Mapping[str, object]) -> Target:
 
 def _check_http(problems: _Problems, settings: Mapping[str, object]) -> None:
     url = settings.get("url")
-    if not isinstance(url, str) or len(url) > limits.URL_CHARS_MAX or not _URL.fullmatch(url) or "@" in url.split("/")[2]:
+    if (
+        not isinstance(url, str)
+        or len(url) > limits.URL_CHARS_MAX
+        or not _URL.fullmatch(url)
+        or "@" in url.split("/")[2]
+    ):
         advice = "is not an http or https URL without credentials; write it as https://example.com/path."
         problems.add("/target/url", "invalid_url", f"{str(url)[:100]!r} {advice}")
 
@@ -184,7 +191,9 @@ def _check_http(problems: _Problems, settings: Mapping[str, object]) -> None:
 def _check_python(problems: _Problems, settings: Mapping[str, object]) -> None:
     handler = settings.get("handler")
     if not isinstance(handler, str) or len(handler) > limits.NAME_CHARS_MAX or not _NAME.fullmatch(handler):
-        problems.add("/target/handler", "invalid_name", f"{str(handler)[:100]!r} is not a handler's name, as billing.nightly.")
+        problems.add(
+            "/target/handler", "invalid_name", f"{str(handler)[:100]!r} is not a handler's name, as billing.nightly."
+        )
 
 
 def _words(problems: _Problems, body: Mapping[str, object]) -> dict[str, object]:

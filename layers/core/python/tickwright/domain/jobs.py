@@ -1,7 +1,7 @@
 """What a job is: a head that moves (when is it due next, what was decided last) and definitions that never change.
 
-Must not know a store. The head is kept under 1 KB, since every update is charged for the whole item; all that only workers need
-stands in the definition of its version, written once. Promise: SEM-JOB-1.
+Must not know a store. The head is kept under 1 KB, since every update is charged for the whole item; all that only
+workers need stands in the definition of its version, written once. Promise: SEM-JOB-1.
 """
 
 from collections.abc import Mapping
@@ -101,9 +101,7 @@ class JobSpec:
     timeout_s: int = limits.TIMEOUT_S_DEFAULT
     run_deadline_s: int | None = None
     overlap: Overlap = Overlap.SKIP
-    catch_up: CatchUp = CatchUp(  # noqa: RUF009 - frozen
-        mode=CatchUpMode.LATEST, window_s=limits.CATCHUP_WINDOW_S_DEFAULT
-    )
+    catch_up: CatchUp = CatchUp(mode=CatchUpMode.LATEST, window_s=limits.CATCHUP_WINDOW_S_DEFAULT)
     name: str | None = None
     owner: str | None = None
     description: str | None = None

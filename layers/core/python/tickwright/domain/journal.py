@@ -1,7 +1,7 @@
-"""What the journal is: pages of entries, each naming something that was set in motion and that nobody has yet seen finished.
+"""What the journal is: pages of entries, each naming something in motion that nobody has yet seen finished.
 
-Must not know a store. What is owed is always on a durable list and stays there until it is done (SEM-JOURNAL-1); this is the list
-for everything that waits neither for a time nor for an event.
+Must not know a store. What is owed is always on a durable list and stays there until it is done (SEM-JOURNAL-1); this
+is the list for everything that waits neither for a time nor for an event.
 """
 
 from dataclasses import dataclass

@@ -30,7 +30,9 @@ TRANSACTION_WRITES_MAX = 100  # TransactWriteItems' limit
 BUCKETS_MAX = 1_024  # architecture: the loop reads all of them
 LIST_PAGE_DEFAULT = 50
 LIST_PAGE_MAX = 1_000
-RETRACT_PAGES_MAX = 1_000  # a hundred thousand unfinished executions of one job; past it the retract is refused as unfinished
+RETRACT_PAGES_MAX = (
+    1_000  # a hundred thousand unfinished executions of one job; past it the retract is refused as unfinished
+)
 ATTEMPTS_MAX = 100
 RETRY_AFTER_MAX = 100  # an execution may ask to be retried later this often without using an attempt
 PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"
@@ -44,6 +46,7 @@ RETRY_AFTER_S_MAX = 7 * 86_400
 QUEUE_DELAY_MS_MAX = 900_000  # SQS's longest DelaySeconds
 IDEMPOTENCY_S = 2 * 86_400  # semantics 1: 24 h or more; TTL deletion is late but never early
 RETENTION_S_DEFAULT = 30 * 86_400
+RETENTION_S_MIN = 86_400  # twice the insert guard: what was forgotten is never decided again (R8)
 CATCHUP_WINDOW_S_DEFAULT = 3_600  # semantics 3: cron and every
 ONE_OFF_WINDOW_S_DEFAULT = 86_400  # semantics 3: runAt
 CATCHUP_WINDOW_S_MAX = 31 * 86_400

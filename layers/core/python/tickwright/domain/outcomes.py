@@ -1,6 +1,7 @@
 """What a user is told when something is not done: a code, where it is wrong, and what to change.
 
-Must not know HTTP: the API maps codes to statuses. Promise: SEM-API-1 (every refusal says what to change, and changes nothing).
+Must not know HTTP: the API maps codes to statuses. Promise: SEM-API-1 (every refusal says what to change, and changes
+nothing).
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,14 @@ class Code(Enum):
 
 
 RETRYABLE = frozenset(
-    {Code.IDEMPOTENCY_IN_PROGRESS, Code.VERSION_CONFLICT, Code.OVERLAP, Code.UNFINISHED, Code.UNAVAILABLE, Code.INTERNAL}
+    {
+        Code.IDEMPOTENCY_IN_PROGRESS,
+        Code.VERSION_CONFLICT,
+        Code.OVERLAP,
+        Code.UNFINISHED,
+        Code.UNAVAILABLE,
+        Code.INTERNAL,
+    }
 )
 
 

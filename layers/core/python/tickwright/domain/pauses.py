@@ -8,7 +8,10 @@ from tickwright.domain.schedules import count_ticks, from_compact, latest_tick, 
 
 
 def resumed_at(head: Head, now: Instant) -> Instant | None:
-    """The first tick after now and after all that was decided; with `onResume: catchup`, the first that the pause held back."""
+    """The first tick after now and after all that was decided.
+
+    With `onResume: catchup`, the first that the pause held back.
+    """
     schedule = from_compact(head.schedule)
     after = max(now, _decided(head))
     if head.catch_up.on_resume:

@@ -1,8 +1,8 @@
 """What to do about a journal entry: the one table of repairs, used at take-over and by the watch.
 
-Must not know a store: it takes one strong reading of the execution and, where that does not settle it, one of the head. What it
-answers is safe for any number of readers at any speed, since each repair is a conditional write. Promises: SEM-JOURNAL-1,
-SEM-JOURNAL-2.
+Must not know a store: it takes one strong reading of the execution and, where that does not settle it, one of the
+head. What it answers is safe for any number of readers at any speed, since each repair is a conditional write.
+Promises: SEM- JOURNAL-1, SEM-JOURNAL-2.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,10 @@ class Repair(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A repair, and whether the entry stays on the list; `check_by` is when it must be looked at again at the latest."""
+    """A repair, and whether the entry stays on the list.
+
+    `check_by` is when it must be looked at again at the latest.
+    """
 
     repair: Repair
     keep: bool
@@ -86,6 +89,4 @@ def _judge_claimed(execution: Execution, now: Instant, clock_error_ms: int) -> F
     if execution.lease_is_over(now, clock_error_ms):
         return Finding(repair=Repair.REAP, keep=True)
     assert execution.lease_until is not None
-    return Finding(
-        repair=Repair.NOTHING, keep=True, check_by=Instant(execution.lease_until + 2 * clock_error_ms + 1)
-    )
+    return Finding(repair=Repair.NOTHING, keep=True, check_by=Instant(execution.lease_until + 2 * clock_error_ms + 1))

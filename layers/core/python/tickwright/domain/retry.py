@@ -1,6 +1,7 @@
 """After how long a failed attempt is tried again, and whether it is.
 
-Must not draw random numbers or read a clock: the fraction of the jitter comes in as an argument. Promises: SEM-RETRY-1, SEM-RETRY-2.
+Must not draw random numbers or read a clock: the fraction of the jitter comes in as an argument. Promises: SEM-
+RETRY-1, SEM-RETRY-2.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from tickwright.domain import limits
 
 
 class Jitter(Enum):
-    """How a backoff is spread: `full` draws from zero to the whole backoff, so that a herd of failures does not come back as one."""
+    """How a backoff is spread.
+
+    `full` draws from zero to the whole backoff, so that a herd of failures does not come back as one.
+    """
 
     FULL = "full"
     NONE = "none"

@@ -1,7 +1,7 @@
 """Who may call, and what a repeated request is: tenants, API keys and idempotency records.
 
-Must not know HTTP. The tenant comes from the credential alone (SEM-TENANT-1); a key is kept as a hash (SEM-KEY-1); the record of a
-request is written in the same transaction as what the request created (SEM-IDEM-1).
+Must not know HTTP. The tenant comes from the credential alone (SEM-TENANT-1); a key is kept as a hash (SEM-KEY-1);
+the record of a request is written in the same transaction as what the request created (SEM-IDEM-1).
 """
 
 from dataclasses import dataclass

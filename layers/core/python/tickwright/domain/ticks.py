@@ -1,7 +1,7 @@
 """What becomes of a tick that is due: fire it, skip it, pass over it, or look again at its time.
 
-Must not know a store or a clock: it takes the head, the instant and whether the job is occupied, and returns a plan that one
-write carries out. Promises: SEM-TICK-1, SEM-TICK-3, SEM-CATCHUP-1, SEM-OVERLAP-1, SEM-OVERLAP-2.
+Must not know a store or a clock: it takes the head, the instant and whether the job is occupied, and returns a plan
+that one write carries out. Promises: SEM-TICK-1, SEM-TICK-3, SEM-CATCHUP-1, SEM-OVERLAP-1, SEM-OVERLAP-2.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +28,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookAgain:
-    """The job is occupied before its time: judged at its time, so that a run that ends in between costs no skip (R10)."""
+    """The job is occupied before its time.
+
+    Judged at its time, so that a run that ends in between costs no skip (R10).
+    """
 
     at: Instant
 
@@ -206,13 +209,19 @@ def range_row(head: Head, passed: PassedOver, *, now: Instant, retention_s: int)
 
 
 def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | None) -> Instant | None:
-    """Where a new, edited or resumed job begins: after now and after all that was decided, so that next > fired always."""
+    """Where a new, edited or resumed job begins.
+
+    After now and after all that was decided, so that next > fired always.
+    """
     tick = next_tick(schedule, Instant(max(now, fired_through or now)))
     return None if tick is None else tick.at
 
 
 def edited_next(head: Head, schedule: str, now: Instant) -> Instant | None:
-    """Where an edited job goes on: a due tick is kept, else the first of the new schedule after now and all that was decided."""
+    """Where an edited job goes on.
+
+    A due tick is kept, else the first of the new schedule after now and all that was decided.
+    """
     if head.next_run_at is not None and head.next_run_at <= now:
         return head.next_run_at
     return first_tick(from_compact(schedule), now=now, fired_through=head.fired_through)

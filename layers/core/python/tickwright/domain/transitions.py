@@ -1,15 +1,15 @@
 """How an execution may move: every transition, once, as a table.
 
-Everything else is derived from it: the conditions of the store, the diagram and the list in docs/semantics.md, the set of
-terminal states. Must not know how a condition is written in any store. Promise: SEM-STATE-1.
+Everything else is derived from it: the conditions of the store, the diagram and the list in docs/semantics.md, the
+set of terminal states. Must not know how a condition is written in any store. Promise: SEM-STATE-1.
 
     from      where the execution is
     event     what somebody asks for
     only if   a guard over the stored execution and the clock
     to        where it goes
-    fence     who may cause it: ANYONE; whoever names the state and epoch it has SEEN; the HOLDER of the current epoch; or, once the
-              lease has EXPIRED by twice the clock error, whoever names the epoch it has seen
-    effects   what the same write does besides
+    fence     who may cause it: ANYONE; whoever names the state and epoch it has SEEN; the HOLDER of the current
+    epoch; or, once the lease has EXPIRED by twice the clock error, whoever names the epoch it has seen effects   what
+    the same write does besides
 """
 
 from enum import Enum
@@ -136,12 +136,11 @@ TRANSITIONS: tuple[Row, ...] = (
 )
 # fmt: on
 
-TERMINAL = frozenset(
-    state for state in State if state not in {row.source for row in TRANSITIONS}
-)
+TERMINAL = frozenset(state for state in State if state not in {row.source for row in TRANSITIONS})
 UNFINISHED = frozenset(State) - TERMINAL
 
-# The negative space. A pair without a row is a duplicate signal, which is normal and changes nothing (IGNORED), or somebody is
+# The negative space. A pair without a row is a duplicate signal, which is normal and changes nothing (IGNORED), or
+# somebody is
 # wrong and is told so (REFUSED). Each pair stands in exactly one of the table and these two sets.
 IGNORED: frozenset[tuple[State, Event]] = frozenset(
     {

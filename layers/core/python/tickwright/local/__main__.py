@@ -1,4 +1,7 @@
-"""`python -m tickwright.local`: the command line of the local program. What is wrong with the machine is one clear line."""
+"""`python -m tickwright.local`: the command line of the local program.
+
+What is wrong with the machine is one clear line.
+"""
 
 import argparse
 import asyncio
@@ -14,10 +17,16 @@ from tickwright.wiring.embedded import StoreUnusable
 
 
 def _options(arguments: Sequence[str]) -> Options:
-    parser = argparse.ArgumentParser(prog="tickwright.local", description="Tickwright in one process on one SQLite file.")
+    parser = argparse.ArgumentParser(
+        prog="tickwright.local", description="Tickwright in one process on one SQLite file."
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for a free one (default: %(default)s)")
-    parser.add_argument("--data", type=Path, default=Path(".tickwright"), help="folder of the data (default: %(default)s)")
+    parser.add_argument(
+        "--port", type=int, default=8080, help="port to listen on, 0 for a free one (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--data", type=Path, default=Path(".tickwright"), help="folder of the data (default: %(default)s)"
+    )
     parser.add_argument("--no-demo", action="store_true", help="submit no demo jobs")
     parser.add_argument("--seconds", type=float, default=None, help="stop after so long (default: run until stopped)")
     given = parser.parse_args(arguments)
@@ -32,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(run(_options(sys.argv[1:] if arguments is None else arguments), Board()))
     except (StoreUnusable, PortTaken, OSError) as fault:
-        print(f"tickwright: {fault}", file=sys.stderr)  # noqa: T201 - the one line that a person needs
+        print(f"tickwright: {fault}", file=sys.stderr)
         return 2
     return 0
 

@@ -1,11 +1,14 @@
 """The demo of `make run`: a tenant with a key, handlers of a few lines, and the jobs that show what the product does.
 
-Jobs go in through the API, as a tenant's would. One-off ones are new at each start; the recurring ones have names and stay.
+Jobs go in through the API, as a tenant's would. One-off ones are new at each start; the recurring ones have names and
+stay.
 """
 
 import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,10 @@ Handler = Callable[[Invocation], UserResult]
 
 
 async def demo_key(kit: Kit, folder: Path) -> str:
-    """The demo tenant's key: made once, kept beside the data for its owner alone, since the store holds only its hash."""
+    """The demo tenant's key.
+
+    Made once, kept beside the data for its owner alone, since the store holds only its hash.
+    """
     path = folder / _KEY_FILE
     if path.exists():
         secret = path.read_text().strip()
@@ -49,7 +55,9 @@ class DemoRunner:
         name = str(invocation.definition.spec.target.settings["handler"])
         handler = _HANDLERS.get(name)
         if handler is None:
-            return Fatal(error=an_error("NoSuchHandler", f"There is no handler {name!r}; there are {', '.join(_HANDLERS)}."))
+            return Fatal(
+                error=an_error("NoSuchHandler", f"There is no handler {name!r}; there are {', '.join(_HANDLERS)}.")
+            )
         return handler(invocation)
 
 
@@ -71,17 +79,17 @@ def _break(invocation: Invocation) -> UserResult:
 _HANDLERS: dict[str, Handler] = {"demo.greet": _greet, "demo.recover": _recover, "demo.break": _break}
 
 
-async def submit_demo(api: Api, secret: str) -> dict[str, str]:
-    """Submit the demo's jobs, and cancel one; their labels by job id."""
-    labels: dict[str, str] = {}
+async def submit_demo(api: Api, secret: str, labels: dict[str, str]) -> None:
+    """Submit the demo's jobs, cancel one, and note their labels by job id."""
+    caller = _Caller(api=api, secret=secret)
+    listed = await caller.call("GET", "/v1/jobs", None)
+    labels |= {job["jobId"]: job["name"].removeprefix("demo-") for job in listed["jobs"] if job.get("name")}
     for name, body in _jobs(api.kit.clock.now()).items():
-        job = await _call(api, secret, "POST", "/v1/jobs", body, key=f"{name}-{api.kit.entropy.token()}")
+        job = await caller.call("POST", "/v1/jobs", body, key=f"{name}-{api.kit.entropy.token()}")
         if "jobId" in job:
             labels[job["jobId"]] = name
         if name == "cancelled":
-            await _call(api, secret, "DELETE", f"/v1/jobs/{job['jobId']}", None)
-    listed = await _call(api, secret, "GET", "/v1/jobs", None)
-    return {job["jobId"]: job["name"] for job in listed["jobs"] if job.get("name")} | labels
+            await caller.call("DELETE", f"/v1/jobs/{job['jobId']}", None)
 
 
 def _jobs(now: Instant) -> dict[str, dict[str, Any]]:
@@ -98,18 +106,23 @@ def _jobs(now: Instant) -> dict[str, dict[str, Any]]:
         "cron": job("greet", {"cron": "* * * * *", "timezone": "Europe/Berlin"}, payload="cron", name="demo-cron"),
         "flaky": job("recover", soon(6), retryPolicy=quick, description="fails twice, then succeeds"),
         "dead": job("break", soon(7), retryPolicy=quick | {"maxAttempts": 2}, description="ends in the dead letters"),
-        "cancelled": job("greet", soon(30), payload="never", description="cancelled before its time"),
+        "cancelled": job("greet", soon(4), payload="never", description="cancelled before its time"),
     }
 
 
-async def _call(
-    api: Api, secret: str, method: str, path: str, body: object, *, key: str | None = None
-) -> dict[str, Any]:
-    headers = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
-    if key is not None:
-        headers["idempotency-key"] = key
-    raw = b"" if body is None else json.dumps(body).encode()
-    response = await answer(api, Request(method=method, path=path, headers=headers, body=raw))
-    found: dict[str, Any] = json.loads(response.body)
-    assert response.status < 300 or found.get("code") == "name_taken", found  # noqa: PLR2004 - any success
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Caller:
+    api: Api
+    secret: str
+
+    async def call(self, method: str, path: str, body: object, *, key: str | None = None) -> dict[str, Any]:
+        """Call the API as a tenant does. A recurring job's name is taken from the second start on."""
+        headers = {"authorization": f"Bearer {self.secret}", "content-type": "application/json"}
+        if key is not None:
+            headers["idempotency-key"] = key
+        raw = b"" if body is None else json.dumps(body).encode()
+        response = await answer(self.api, Request(method=method, path=path, headers=headers, body=raw))
+        found: dict[str, Any] = json.loads(response.body)
+        if response.status >= HTTPStatus.BAD_REQUEST and found.get("code") != "name_taken":
+            raise RuntimeError(f"The demo's {method} {path} was refused: {found}")
+        return found

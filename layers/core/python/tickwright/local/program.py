@@ -1,13 +1,12 @@
 """The whole product in one process: API, scheduler loop, watch loop and a worker on one SQLite file.
 
-A shell: everything it starts is the production code on the embedded adapters. kill -9 it at any moment and start it again: what was
-acknowledged is in the file.
+A shell: everything it starts is the production code on the embedded adapters. kill -9 it at any moment and start it
+again: what was acknowledged is in the file.
 """
 
 import asyncio
 import contextlib
 import os
-import secrets
 import signal
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.runner import Runner
-from tickwright.services.kit import Kit
 from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, http_runner
 
 _SWEEP_MS = 60_000
@@ -48,7 +46,7 @@ async def run(options: Options, board: Board) -> None:
     if options.seconds is not None:
         loop.call_later(options.seconds, stop.set)
     async with embedded_kit(options.folder / "tickwright.db", board) as kit:
-        api = Api(kit=kit, page_secret=_page_secret(options.folder))
+        api = Api(kit=kit, page_secret=_page_secret(kit, options.folder))
         server = HttpServer(api, host=options.host, port=options.port)
         await server.start()
         try:
@@ -66,7 +64,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - the parts of one program
     board.start()
     try:
         if options.demo:
-            board.labels.update(await submit_demo(api, secret))
+            await submit_demo(api, secret, board.labels)
         await stop.wait()
     finally:
         stop.set()
@@ -93,10 +91,13 @@ async def _sweep(kit: EmbeddedKit, stop: asyncio.Event) -> None:
             await asyncio.wait_for(stop.wait(), _SWEEP_MS / 1_000)
 
 
-def _page_secret(folder: Path) -> bytes:
+def _page_secret(kit: EmbeddedKit, folder: Path) -> bytes:
     path = folder / "pages.secret"
-    with contextlib.suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
-        f.write(secrets.token_bytes(32))
+    with (
+        contextlib.suppress(FileExistsError),
+        os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f,
+    ):
+        f.write((kit.entropy.token() + kit.entropy.token()).encode())
     return path.read_bytes()
 
 

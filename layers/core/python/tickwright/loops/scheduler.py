@@ -1,7 +1,7 @@
 """The scheduler loop: once a second, for each bucket it holds, fire what comes due within the look-ahead.
 
-A shell around services/fire.py: it decides nothing. Any number may run; slot i of n prefers the buckets b with b % n = i and takes
-the others only when nobody else has them for a while. Promise: SEM-BUCKET-1.
+A shell around services/fire.py: it decides nothing. Any number may run; slot i of n prefers the buckets b with b % n
+= i and takes the others only when nobody else has them for a while. Promise: SEM-BUCKET-1.
 """
 
 import asyncio
@@ -85,7 +85,10 @@ class SchedulerLoop:
         return await lease_service.take(self.kit, self.leases, bucket, patience_ms=patience_ms)
 
     async def _resolve_left_behind(self, bucket: int) -> None:
-        """At take-over: help with what the last owner may have begun. Pages stay where they are until their time (R1)."""
+        """At take-over: help with what the last owner may have begun.
+
+        Pages stay where they are until their time (R1).
+        """
         until = Instant(self.kit.clock.now() + self.kit.durations.first_check_ms)
         for page in await self.kit.store.pages(bucket, until=until, limit=limits.JOURNAL_PAGES_A_LOOK):
             await look_after(self.kit, page)
@@ -105,7 +108,10 @@ class SchedulerLoop:
         await release_due(self.kit, bucket)
 
     def _is_time(self, place: int, lane: Lane | None, every_ms: int) -> bool:
-        """Whether a place that showed no work is worth a look again: well within the look-ahead, since submit fires the rest."""
+        """Whether a place that showed no work is worth a look again.
+
+        Well within the look-ahead, since submit fires the rest.
+        """
         now_ms = self.kit.clock.monotonic_ms()
         if now_ms < self._idle_until_ms.get((place, lane), now_ms):
             return False

@@ -49,14 +49,17 @@ class Queue(Protocol):
     """The ready queues of all lanes, and the queue of dead letters."""
 
     async def send(self, hints: Sequence[Hint], now: Instant) -> Sequence[Hint]:
-        """Send hints, each delayed to its `due_at` (900 s at most, rounded down to what the queue can do: early, never late).
+        """Send hints, each delayed to its `due_at`: 900 s at most, and rather early than late.
 
         Returns those that were not taken; the journal sends them again. Raises QueueUnavailable if none could be tried.
         """
         ...
 
     async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
-        """Up to `limit` (at most 10) visible hints, waiting up to `wait_ms` for the first. Unreadable messages are set aside, never returned."""
+        """Up to `limit` (at most 10) visible hints, waiting up to `wait_ms` for the first.
+
+        Unreadable messages are set aside, never returned.
+        """
         ...
 
     async def delete(self, received: Sequence[Received]) -> None:

@@ -13,7 +13,10 @@ from tickwright.domain.jobs import Definition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """All that a target is told. The executionId is the idempotency key for side effects; the leaseEpoch is the fence."""
+    """All that a target is told.
+
+    The executionId is the idempotency key for side effects; the leaseEpoch is the fence.
+    """
 
     execution: Execution
     definition: Definition
@@ -29,6 +32,7 @@ class Runner(Protocol):
     async def run(self, invocation: Invocation) -> UserResult:
         """Run the target and say how it ended. Never raises for what user code does: that is a Failure.
 
-        May be cancelled (asyncio) when time is up, the lease is lost or the run is to stop; must then let go of what it holds.
+        May be cancelled (asyncio) when time is up, the lease is lost or the run is to stop; must then let go of what
+        it holds.
         """
         ...

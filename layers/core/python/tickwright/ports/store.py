@@ -1,8 +1,8 @@
 """The store: jobs, executions, the journal and control records, behind one Protocol.
 
-Everything that decides is a conditional write (domain/changes); every conditional write answers with the new item or with the item
-that refused it. Reads are strongly consistent unless their name ends in `_eventually`. A failed read is never an empty answer:
-it raises StoreUnavailable.
+Everything that decides is a conditional write (domain/changes); every conditional write answers with the new item or
+with the item that refused it. Reads are strongly consistent unless their name ends in `_eventually`. A failed read is
+never an empty answer: it raises StoreUnavailable.
 """
 
 from collections.abc import Sequence
@@ -60,13 +60,13 @@ class Store(Protocol):
     async def write(self, change: Change[ItemT]) -> Outcome[ItemT]:
         """Carry out one conditional write, atomically.
 
-        A write whose reply was lost is repeated and then judged by the item (`change.mine`). Throttles and conflicts are retried
-        with jitter; StoreUnavailable after that means that the outcome is not known.
+        A write whose reply was lost is repeated and then judged by the item (`change.mine`). Throttles and conflicts
+        are retried with jitter; StoreUnavailable after that means that the outcome is not known.
         """
         ...
 
     async def write_each(self, changes: Sequence[AnyChange]) -> Sequence[Outcome[Any] | Unknown]:
-        """Carry out independent writes of different items, an outcome each in their order; nothing is atomic across them.
+        """Carry out independent writes of different items: an outcome each, in their order, nothing atomic across them.
 
         Any number: batched inside. Raises StoreUnavailable only if not one outcome is known.
         """
@@ -75,8 +75,9 @@ class Store(Protocol):
     async def write_together(self, changes: Sequence[AnyChange]) -> Sequence[Outcome[Any]]:
         """Carry out writes of different items all or none (at most 100).
 
-        All Applied, or at least one Refused; where one is Refused nothing was written, and those that would have been applied
-        are Refused with the item as it is (None if unknown). A transaction whose reply was lost is recognised as in `write`.
+        All Applied, or at least one Refused; where one is Refused nothing was written, and those that would have been
+        applied are Refused with the item as it is (None if unknown). A transaction whose reply was lost is recognised
+        as in `write`.
         """
         ...
 
@@ -116,7 +117,7 @@ class Store(Protocol):
         ...
 
     async def pages(self, bucket: int, *, until: Instant, limit: int) -> Sequence[Page]:
-        """The oldest pages of a bucket's journal whose `check_at` is at or before `until`, from the start of the partition."""
+        """The oldest pages of a bucket's journal with `check_at` at or before `until`, without a cursor."""
         ...
 
     async def lease(self, bucket: int) -> BucketLease | None:

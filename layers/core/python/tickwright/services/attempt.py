@@ -1,7 +1,8 @@
 """One attempt, from its claim to its end: run the target, keep the lease, stop in time, report.
 
-The holder stops by itself when its own monotonic clock says that the lease may be over, counted from before each write was sent; what
-it reports after that is refused by the epoch. Promises: SEM-LEASE-3, SEM-LEASE-4, SEM-FENCE-1, SEM-CANCEL-4, SEM-TIMEOUT-1.
+The holder stops by itself when its own monotonic clock says that the lease may be over, counted from before each
+write was sent; what it reports after that is refused by the epoch. Promises: SEM-LEASE-3, SEM-LEASE-4, SEM-FENCE-1,
+SEM-CANCEL-4, SEM- TIMEOUT-1.
 """
 
 import asyncio
@@ -170,7 +171,10 @@ class _Attempt:
                 return reason
 
     async def _let_go(self, running: "asyncio.Future[UserResult]") -> None:
-        """Ask the target to stop, wait a moment, then cancel it. Code in a thread cannot be stopped: its writes are fenced."""
+        """Ask the target to stop, wait a moment, then cancel it.
+
+        Code in a thread cannot be stopped: its writes are fenced.
+        """
         self.stop.set()
         grace_ms = self.worker.kit.durations.heartbeat_ms // 3
         await asyncio.wait({running}, timeout=grace_ms / 1_000)
@@ -202,7 +206,10 @@ def _out_of_time(claimed: Claimed, now: Instant) -> Failure | Fatal:
 
 
 async def _report(kit: Kit, claimed: Claimed, result: UserResult) -> Over | NotNow:
-    """Report, again and again while the lease may last: a store that is down for a moment must not cost a finished run."""
+    """Report, again and again while the lease may last.
+
+    A store that is down for a moment must not cost a finished run.
+    """
     pause_ms = max(1, kit.durations.heartbeat_ms // 20)
     began_ms = kit.clock.monotonic_ms()
     while True:

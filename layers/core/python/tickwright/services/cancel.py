@@ -10,7 +10,10 @@ from tickwright.services.retract import cancel_surely
 
 
 async def cancel_execution(kit: Kit, tenant_id: TenantId, execution_id: str) -> Execution | Refusal:
-    """Cancelled at once if it has not started, else asked to stop; a repeat answers the same, a finished one is refused."""
+    """Cancelled at once if it has not started, else asked to stop.
+
+    A repeat answers the same, a finished one is refused.
+    """
     execution = await get_execution(kit, tenant_id, execution_id)
     if isinstance(execution, Refusal):
         return execution

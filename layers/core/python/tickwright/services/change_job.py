@@ -1,4 +1,4 @@
-"""Pause, resume, cancel and edit a job. Every write of the head raises its version, so that older plans are refused (R2).
+"""Pause, resume, cancel and edit a job. Each write of the head raises its version and so refuses older plans (R2).
 
 Promises: SEM-CANCEL-1, SEM-PAUSE-1, SEM-EDIT-1.
 """
@@ -14,11 +14,11 @@ from tickwright.domain.executions import PassedOver, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus
+from tickwright.domain.lanes import bucket_of
 from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
 from tickwright.domain.tenants import NameRecord, PutName
 from tickwright.domain.ticks import edited_next, range_row, settled_status
-from tickwright.domain.lanes import bucket_of
 from tickwright.ports.store import AnyChange, Applied, Refused
 from tickwright.services.jobs import JobView, head_of, view_of
 from tickwright.services.kit import Kit
@@ -88,7 +88,10 @@ def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]:
 
 
 async def edit_job(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int) -> JobView | Refusal:
-    """Give a job a new definition. Ticks that are due or decided stay as they are; the new schedule begins after them."""
+    """Give a job a new definition.
+
+    Ticks that are due or decided stay as they are; the new schedule begins after them.
+    """
     written = await _try_edit(kit, tenant_id, job_id, spec, if_match)
     for _ in range(_TRIES):  # a tick that was decided between the read and the write costs another try, not a conflict
         if isinstance(written, Head) or written.code is not Code.VERSION_CONFLICT:

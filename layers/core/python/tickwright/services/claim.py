@@ -1,4 +1,7 @@
-"""Claim: give an execution to one worker, or say why not and what to do with the hint. Promises: SEM-LEASE-1, SEM-LEASE-2."""
+"""Claim: give an execution to one worker, or say why not and what to do with the hint.
+
+Promises: SEM-LEASE-1, SEM-LEASE-2.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +20,10 @@ from tickwright.services.settle import settle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """It is ours for one attempt. `sent_ms` is the monotonic time before the claim was sent: the lease counts from there."""
+    """It is ours for one attempt.
+
+    `sent_ms` is the monotonic time before the claim was sent: the lease counts from there.
+    """
 
     execution: Execution
     sent_ms: int
@@ -83,7 +89,10 @@ async def _judge(
 
 
 async def _refused(kit: Kit, old: Execution | None, now: Instant) -> Over | NotNow:
-    """Finished: settle if owed. Held: when that lease ends. Lease over and no attempt left, or asked to stop: reap at once (R17)."""
+    """Finished: settle if owed. Held: when that lease ends.
+
+    Lease over and no attempt left, or asked to stop: reap at once (R17).
+    """
     if old is None:
         return Over()  # a hint is sent after the insert: the row has been forgotten since
     kit.emit(EventName.CLAIM_REFUSED, executionId=old.ref.id, jobId=old.job_id, reason=old.state.value)

@@ -57,7 +57,10 @@ async def failing_for(kit: Kit, execution: Execution, failed: Failure | Fatal, n
 
 
 async def reap(kit: Kit, execution: Execution) -> Outcome[Execution]:
-    """End an attempt whose worker is gone: the lease is over by twice the clock error. Safe to try by anyone, any number of times."""
+    """End an attempt whose worker is gone: the lease is over by twice the clock error.
+
+    Safe to try by anyone, any number of times.
+    """
     assert execution.lease_until is not None
     now = kit.clock.now()
     if execution.state is State.CANCELLING:

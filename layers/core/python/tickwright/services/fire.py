@@ -1,8 +1,9 @@
 """A tick, from due to queue: journal, advance, insert, send (protocol 4).
 
-The order is the promise. J before A: a decided tick is always on a list. A before I: cancel, pause and edit can never race a ghost
-into being. S last: a message without an execution means nothing. Dying after any of them is repaired by whoever reads the page:
-resolve.py. Any number of processes may fire the same heads at once. Promises: SEM-TICK-1, SEM-TICK-2, SEM-JOURNAL-1.
+The order is the promise. J before A: a decided tick is always on a list. A before I: cancel, pause and edit can never
+race a ghost into being. S last: a message without an execution means nothing. Dying after any of them is repaired by
+whoever reads the page: resolve.py. Any number of processes may fire the same heads at once. Promises: SEM-TICK-1,
+SEM-TICK-2, SEM- JOURNAL-1.
 """
 
 from collections.abc import Sequence
@@ -47,7 +48,8 @@ class _Plan:
 async def fire(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> int:
     """Decide and dispatch what these heads are due for; how many ticks this process decided.
 
-    The heads may be stale readings of the index. Raises StoreUnavailable when the store is down: all of it can be done again.
+    The heads may be stale readings of the index. Raises StoreUnavailable when the store is down: all of it can be
+    done again.
     """
     fresh = [head for head in heads if not memory.is_stale(head)]
     decided = 0
@@ -78,8 +80,8 @@ async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memor
 async def _look_back(kit: Kit, heads: Sequence[Head], memory: Memory) -> dict[ExecutionRef, Execution]:
     """Read what the decisions depend on: the run that occupies each job, and the execution of each head's last tick.
 
-    One that is missing is inserted first, so that at most one decided tick of a job lacks its execution, and that is the last (R3):
-    a cancel needs to put a tombstone at that one key only.
+    One that is missing is inserted first, so that at most one decided tick of a job lacks its execution, and that is
+    the last (R3): a cancel needs to put a tombstone at that one key only.
     """
     now = kit.clock.now()
     unsure = [head for head in heads if not _last_is_known(kit, head, memory, now)]

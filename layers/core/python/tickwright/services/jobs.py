@@ -1,4 +1,7 @@
-"""Reading: a tenant's jobs, a job's executions, and what an execution waits for. Another tenant's id does not exist here."""
+"""Reading: a tenant's jobs, a job's executions, and what an execution waits for.
+
+Another tenant's id does not exist here.
+"""
 
 from dataclasses import dataclass
 

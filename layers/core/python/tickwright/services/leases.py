@@ -1,4 +1,7 @@
-"""Which buckets this scheduler may scan: take, renew, give up. A lease only saves work. Promises: SEM-BUCKET-1, SEM-BUCKET-2."""
+"""Which buckets this scheduler may scan: take, renew, give up. A lease only saves work.
+
+Promises: SEM-BUCKET-1, SEM-BUCKET-2.
+"""
 
 from dataclasses import dataclass, field
 

@@ -1,7 +1,7 @@
 """What the holder of an attempt reports: that it lives, and how it ended. The epoch refuses every zombie.
 
-Used by the worker loop and, with the tenant checked, by the API for workers that pull and for callbacks. Promises: SEM-FENCE-1,
-SEM-LEASE-3, SEM-RETRY-1.
+Used by the worker loop and, with the tenant checked, by the API for workers that pull and for callbacks. Promises:
+SEM-FENCE-1, SEM-LEASE-3, SEM-RETRY-1.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,6 @@ from tickwright.ports.store import Applied, Outcome
 from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_key_for
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
-
 
 OUT_OF_TIME = Refusal(code=Code.DEADLINE, detail="The attempt's time limit has ended; stop at once.")
 

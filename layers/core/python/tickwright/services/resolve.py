@@ -1,7 +1,7 @@
 """Whoever finds a journal entry does the next step: at take-over of a bucket, and in the watch.
 
-A page is deleted only after its kept entries stand on a newer one. Two readers of one page make two newer pages; that is harmless.
-Promises: SEM-JOURNAL-1, SEM-JOURNAL-2, SEM-JOURNAL-3.
+A page is deleted only after its kept entries stand on a newer one. Two readers of one page make two newer pages; that
+is harmless. Promises: SEM-JOURNAL-1, SEM-JOURNAL-2, SEM-JOURNAL-3.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,10 @@ async def resolve(kit: Kit, page: Page) -> int:
 
 
 async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
-    """Do the next step for each entry of a page and say which stay. At take-over that is all: the page itself is left alone."""
+    """Do the next step for each entry of a page and say which stay.
+
+    At take-over that is all: the page itself is left alone.
+    """
     reading = await _read(kit, page.entries)
     findings = [_judge(kit, entry, reading) for entry in page.entries]
     together = {Repair.INSERT: _insert_all, Repair.SEND: _send_all}
@@ -57,7 +60,8 @@ async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
 
 async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
     executions = await kit.store.executions(sorted({entry.ref for entry in entries}))
-    # The head settles only what the execution does not: whether a missing one was decided, and whether a range was passed over.
+    # The head settles only what the execution does not: whether a missing one was decided, and whether a range was
+    # passed over.
     unclear = {entry.job_id for entry in entries if entry.ref not in executions or entry.passed is not None}
     return _Reading(executions, await kit.store.heads(sorted(unclear)) if unclear else {})
 

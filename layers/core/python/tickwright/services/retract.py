@@ -1,7 +1,8 @@
 """Retract: after it, no tick of a job later than an instant starts an attempt, ever (protocol 6).
 
-The head has been written before: nothing new is decided. What was decided is found by a strong query; what was decided and not yet
-inserted gets a tombstone at its key. Only then may the caller acknowledge. Promises: SEM-CANCEL-1, SEM-CANCEL-2.
+The head has been written before: nothing new is decided. What was decided is found by a strong query; what was
+decided and not yet inserted gets a tombstone at its key. Only then may the caller acknowledge. Promises: SEM-
+CANCEL-1, SEM-CANCEL-2.
 """
 
 from tickwright.domain import limits
@@ -40,7 +41,7 @@ async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Re
 
 
 async def cancel_surely(kit: Kit, execution: Execution, reason: Reason) -> Execution:
-    """Cancel an execution whatever it does meanwhile: a refused write shows where it is now, until it has ended or is stopping.
+    """Cancel an execution whatever it does meanwhile: a refused write shows where it is now.
 
     Each refusal means that it moved; its moves are bounded by its attempts, so this ends.
     """
@@ -67,7 +68,10 @@ async def cancel_surely(kit: Kit, execution: Execution, reason: Reason) -> Execu
 
 
 async def _tombstone(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> None:
-    """Take the key of the last decided tick, if its execution does not exist yet: a scheduler between A and I finds it taken."""
+    """Take the key of the last decided tick, if its execution does not exist yet.
+
+    A scheduler between A and I finds it taken.
+    """
     decided = head.fired_through is not None and head.fired_through > after
     if not decided or head.fired_as is None or head.fired_as.fired_as is not FiredAs.RUN:
         return

@@ -1,4 +1,4 @@
-"""Run a job now, under its overlap rule: a journal page first, then the job and the run in one transaction, then the hint.
+"""Run a job now, under its overlap rule: a journal page, then job and run in one transaction, then the hint.
 
 Dying after the page: whoever reads it puts a tombstone at the run's key, so that a slow request is refused (R11).
 Promise: SEM-RUN-1.

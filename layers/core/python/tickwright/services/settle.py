@@ -1,7 +1,7 @@
 """What is owed once an execution has ended: its effects, then the mark itself.
 
-Each effect is idempotent by execution and generation. Dying anywhere leaves `owed` standing: the redelivered hint, or the watch,
-comes back here. Promise: SEM-DEAD-1.
+Each effect is idempotent by execution and generation. Dying anywhere leaves `owed` standing: the redelivered hint, or
+the watch, comes back here. Promise: SEM-DEAD-1.
 """
 
 from tickwright.domain.changes.executions import StrikeOwed

@@ -60,7 +60,10 @@ async def submit(kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestK
 
 
 def first_run(definition: Definition) -> Instant | None:
-    """The first tick of a new job: a one-off that is due or just past fires at once, all others after their creation."""
+    """The first tick of a new job.
+
+    A one-off that is due or just past fires at once, all others after their creation.
+    """
     schedule = from_compact(definition.spec.schedule)
     if isinstance(schedule.kind, OneOff):
         return schedule.kind.run_at

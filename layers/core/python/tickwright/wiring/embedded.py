@@ -35,7 +35,10 @@ class EmbeddedKit(Kit):
 async def embedded_kit(
     path: Path | None, telemetry: Telemetry, *, scale: float = 1.0, buckets: int = 16
 ) -> AsyncIterator[EmbeddedKit]:
-    """A kit on one SQLite file, or on memory alone if `path` is None. Raises StoreUnusable if the file cannot be a store."""
+    """A kit on one SQLite file, or on memory alone if `path` is None.
+
+    Raises StoreUnusable if the file cannot be a store.
+    """
     database = Database.in_memory() if path is None else Database.open(path)
     clock = SystemClock()
     store = EmbeddedStore(database)

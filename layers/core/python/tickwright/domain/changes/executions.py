@@ -1,7 +1,7 @@
 """How each move of an execution is written: the conditions of protocol 5, derived from the table of transitions.
 
-Must not know a store. Each class is one write; its values are decided before, by the services. Promises: SEM-LEASE-1, SEM-LEASE-2,
-SEM-FENCE-1, SEM-STATE-1.
+Must not know a store. Each class is one write; its values are decided before, by the services. Promises: SEM-LEASE-1,
+SEM-LEASE-2, SEM-FENCE-1, SEM-STATE-1.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,10 @@ class By(NamedTuple):
 
 
 def permitted(old: Execution, event: Event, target: State, by: By) -> bool:
-    """Whether the table lets `by` move `old` to `target`: there is a row, its guard holds and its fence lets `by` through."""
+    """Whether the table lets `by` move `old` to `target`.
+
+    There is a row, its guard holds and its fence lets `by` through.
+    """
     found = row(event, old.state, target)
     return found is not None and _guard_holds(found.only_if, old, by) and _fence_opens(found.fence, old, by)
 
@@ -91,7 +94,7 @@ class Insert:
         """Only where there is none."""
         return self.execution if old is None else None
 
-    def mine(self, old: Execution) -> bool:
+    def mine(self, old: Execution) -> bool:  # noqa: ARG002 - the shape of a Change
         """Never: one that exists is the same execution anyway, and is judged as it is."""
         return False
 
@@ -159,7 +162,7 @@ class Heartbeat:
             return None
         return replace(old, lease_until=self.lease_until)
 
-    def mine(self, old: Execution) -> bool:
+    def mine(self, old: Execution) -> bool:  # noqa: ARG002 - the shape of a Change
         """A repeat of a heartbeat passes its own condition, so a refusal is a refusal."""
         return False
 
@@ -290,6 +293,6 @@ class StrikeOwed:
             return None
         return replace(old, owed=frozenset(), ttl=self.ttl)
 
-    def mine(self, old: Execution) -> bool:
+    def mine(self, old: Execution) -> bool:  # noqa: ARG002 - the shape of a Change
         """A repeat passes its own condition."""
         return False

@@ -1,7 +1,7 @@
 """How a job's head is written: by the scheduler, which decides ticks, and by the API, which changes the job.
 
-Must not know a store. Every API write raises `version` (R2), every decision moves `nextRunAt` and pins what it was taken from (R1).
-Promises: SEM-TICK-1, SEM-TICK-2, SEM-CANCEL-1.
+Must not know a store. Every API write raises `version` (R2), every decision moves `nextRunAt` and pins what it was
+taken from (R1). Promises: SEM-TICK-1, SEM-TICK-2, SEM-CANCEL-1.
 """
 
 from dataclasses import dataclass, replace
@@ -50,7 +50,8 @@ class PutDefinition:
 class Advance:
     """A: the decision on tick t. It moves the job on and says what the tick became, in one write.
 
-    Two schedulers on any stale reading may try it: the condition names t, the version and all that the decision was taken from.
+    Two schedulers on any stale reading may try it: the condition names t, the version and all that the decision was
+    taken from.
     """
 
     job_id: JobId
@@ -106,14 +107,17 @@ class Advance:
             runs=moved.runs + int(self.verdict.fired_as is FiredAs.RUN),
         )
 
-    def mine(self, old: Head) -> bool:
+    def mine(self, old: Head) -> bool:  # noqa: ARG002 - the shape of a Change
         """Never claimed: a refused decision is judged by the head, which says what was decided, by whomever (R1)."""
         return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """The API's write of a head: pause, resume, cancel or edit it. It raises the version, so every older plan is refused (R2)."""
+    """The API's write of a head: pause, resume, cancel or edit it.
+
+    It raises the version, so every older plan is refused (R2).
+    """
 
     new: Head
     seen_version: int
@@ -131,7 +135,10 @@ class Rewrite:
         return self.new.job_id
 
     def decide(self, old: Head | None) -> Head | None:
-        """The version seen, and the last decision seen where it matters; what the scheduler owns is kept as it stands."""
+        """The version seen, and the last decision seen where it matters.
+
+        What the scheduler owns is kept as it stands.
+        """
         if old is None or old.version != self.seen_version:
             return None
         if self.pins_fired and old.fired_through != self.seen_fired_through:
@@ -177,8 +184,9 @@ class Occupy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StillOpen:
-    """Nothing is written: the job is open, at the version seen. Stands in a transaction beside a run's insert, so that no run
-    comes into being after a cancel has been acknowledged.
+    """Nothing is written: the job is open, at the version seen.
+
+    Stands in a transaction beside a run's insert, so that no run comes into being after a cancel has been acknowledged.
     """
 
     job_id: JobId
@@ -190,6 +198,6 @@ class StillOpen:
             return None
         return old
 
-    def mine(self, old: Head) -> bool:
+    def mine(self, old: Head) -> bool:  # noqa: ARG002 - the shape of a Change
         """A check leaves no trace."""
         return False

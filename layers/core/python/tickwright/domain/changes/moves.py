@@ -1,7 +1,7 @@
 """How an execution is moved by those who do not report a result: stop, give back, put off, cancel, release, expire.
 
-Must not know a store. Same shape as changes/executions.py, from which this file is parted by size alone. Promises: SEM-CANCEL-1,
-SEM-CANCEL-2, SEM-RETRY-3.
+Must not know a store. Same shape as changes/executions.py, from which this file is parted by size alone. Promises:
+SEM-CANCEL-1, SEM-CANCEL-2, SEM-RETRY-3.
 """
 
 from dataclasses import dataclass, replace

@@ -5,6 +5,7 @@ made once per expression. Must not know years. Promise: SEM-SCHED-3, SEM-SCHED-5
 """
 
 from tickwright.domain.schedules.fields import FieldSet
+from tickwright.domain.schedules.phrases import numbers
 
 SIZES = (28, 29, 30, 31)
 _WEEK = 7
@@ -35,10 +36,8 @@ def _by_day_of_month(day: FieldSet, size: int, first: int) -> int:
         bits |= 1 << size - distance if distance < size else 0
     if day.last_weekday_of_month:
         bits |= 1 << _nearest(size, size, first)
-    if day.near:
-        for number in range(1, size + 1):
-            if day.near >> number & 1:
-                bits |= 1 << _nearest(number, size, first)
+    for number in numbers(day.near & (2 << size) - 1):
+        bits |= 1 << _nearest(number, size, first)
     return bits
 
 
@@ -52,18 +51,17 @@ def _nearest(number: int, size: int, first: int) -> int:
     return number
 
 
-# Days 1 to 31 that fall on the weekday of the first day; other weekdays are this, shifted.
-_EVERY_SEVENTH = sum(1 << number for number in range(1, 36, _WEEK))
+# Seven bits, said five times over: from the weekdays of the first week to those of the month.
+_FIVE_WEEKS = sum(1 << _WEEK * week for week in range(5))
 
 
 def _by_weekday(weekday: FieldSet, size: int, first: int) -> int:
-    bits = 0
-    for number in range(_WEEK):
+    # The weekdays in the order in which this month begins them: bit 0 is the first day's.
+    week = weekday.bits >> first | weekday.bits << _WEEK - first
+    bits = (week & (1 << _WEEK) - 1) * _FIVE_WEEKS << 1
+    for number in numbers(weekday.last):
         later = (number - first) % _WEEK
-        if weekday.bits >> number & 1:
-            bits |= _EVERY_SEVENTH << later
-        if weekday.last >> number & 1:
-            bits |= 1 << 1 + later + (size - 1 - later) // _WEEK * _WEEK
+        bits |= 1 << 1 + later + (size - 1 - later) // _WEEK * _WEEK
     for number, nth in weekday.nth:
         bits |= 1 << 1 + (number - first) % _WEEK + (nth - 1) * _WEEK
     return bits

@@ -11,11 +11,17 @@ from functools import lru_cache
 from tickwright.domain.schedules.days import day_table
 from tickwright.domain.schedules.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, parse_field
 from tickwright.domain.schedules.hashing import NOBODY, HashIdentity
+from tickwright.domain.schedules.phrases import numbers
 from tickwright.domain.schedules.refusals import CronRefused, shown
 from tickwright.domain.schedules.resolve import resolve, split
 
 # Months of which no day is left by the sets: the reason why 31 April is refused and 29 February is not.
-_SIZES = dict.fromkeys((1, 3, 5, 7, 8, 10, 12), (31,)) | dict.fromkeys((4, 6, 9, 11), (30,)) | {2: (28, 29)}
+_MONTHS_OF = {
+    28: 1 << 2,
+    29: 1 << 2,
+    30: sum(1 << month for month in (4, 6, 9, 11)),
+    31: sum(1 << month for month in (1, 3, 5, 7, 8, 10, 12)),
+}
 _WEEKDAYS = 7
 _FIELDS_WITH_SECONDS = 6
 _SIZE_MIN = 28
@@ -68,7 +74,7 @@ def from_resolved(text: str, day_match: DayMatch) -> Expression:
     expression = Expression(
         text=text,
         second_bits=second.bits,
-        minute_bits=minute.bits * sum(1 << 60 * at for at in range(24) if hour.bits >> at & 1),
+        minute_bits=minute.bits * sum(1 << 60 * at for at in numbers(hour.bits)),
         month_bits=month.bits,
         days=day_table(day, weekday, either_day=either),
         periodic=second.starred or minute.starred or hour.starred,
@@ -81,5 +87,7 @@ def from_resolved(text: str, day_match: DayMatch) -> Expression:
 
 def _fires_ever(expression: Expression) -> bool:
     """Whether any month of the 400-year cycle has a matching day; every size meets every weekday in the cycle."""
-    sizes = {size for month, sizes in _SIZES.items() if expression.month_bits >> month & 1 for size in sizes}
-    return any(any(expression.days[(size - _SIZE_MIN) * _WEEKDAYS :][:_WEEKDAYS]) for size in sizes)
+    return any(
+        expression.month_bits & months and any(expression.days[(size - _SIZE_MIN) * _WEEKDAYS :][:_WEEKDAYS])
+        for size, months in _MONTHS_OF.items()
+    )
