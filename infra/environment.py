@@ -1,9 +1,12 @@
-"""Which environment variables every function gets: the one list that templates, wiring and tests share.
+"""Which environment variables the functions get: the one list that templates, wiring and tests share.
 
 Must not know which function reads which: the names give no rights, infra/policy/grants.py does.
 """
 
-# In the order in which the product's settings read them.
+# Signs the tokens that page through a list: the API's alone.
+PAGE_SECRET = "TICKWRIGHT_PAGE_SECRET"  # noqa: S105 - a name
+
+# What every function gets, in the order in which the product's settings read them.
 VARIABLES = (
     "TICKWRIGHT_STAGE",
     "TICKWRIGHT_BUCKETS",
@@ -20,3 +23,8 @@ VARIABLES = (
     "POWERTOOLS_SERVICE_NAME",
     "PYTHONTZPATH",
 )
+
+
+def variables_of(function: str) -> tuple[str, ...]:
+    """The variables of one function, by its name."""
+    return (*VARIABLES, PAGE_SECRET) if function == "api" else VARIABLES

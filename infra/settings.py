@@ -134,7 +134,8 @@ _DEV = Settings(
     api=FunctionSettings(memory_mib=1_024, timeout_s=28),
     authorizer=FunctionSettings(memory_mib=512, timeout_s=10),
     scheduler=FunctionSettings(memory_mib=512, timeout_s=180),
-    watch=FunctionSettings(memory_mib=512, timeout_s=120),
+    # It looks until 20 s before its time limit: a minute.
+    watch=FunctionSettings(memory_mib=512, timeout_s=80),
     # The longest attempt on Lambda is 840 s; the rest is for the claim, the completion and what is owed.
     worker=FunctionSettings(memory_mib=1_024, timeout_s=890),
 )

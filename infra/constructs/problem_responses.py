@@ -20,24 +20,25 @@ class _Problem:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-_BAD_REQUEST = _Problem(
-    status=400,
-    code="bad_request",
-    title="Bad request",
+# Codes, statuses and titles are the product's; a test compares them.
+_INVALID = _Problem(
+    status=422,
+    code="invalid",
+    title="The request is not valid",
     detail="The request cannot be read. Check its path, headers and body.",
 )
 _UNAUTHENTICATED = _Problem(
     status=401,
     code="unauthenticated",
-    title="Unauthenticated",
-    detail="Send a valid API key as `Authorization: Bearer KEY`.",
-    headers={"WWW-Authenticate": "'Bearer'"},
+    title="No valid API key",
+    detail="Send a valid API key as `Authorization: Bearer tw_...`.",
+    headers={"WWW-Authenticate": """'Bearer realm="tickwright"'"""},
 )
 _FORBIDDEN = _Problem(
     status=403,
     code="forbidden",
-    title="Forbidden",
-    detail="This API key may not do that. Use a key with the scope it needs.",
+    title="The API key may not do that",
+    detail="Use a key with the scope that this request needs.",
 )
 _NOT_FOUND = _Problem(
     status=404,
@@ -47,36 +48,40 @@ _NOT_FOUND = _Problem(
 )
 _TOO_LARGE = _Problem(
     status=413,
-    code="payload_too_large",
-    title="Payload too large",
+    code="too_large",
+    title="The body is too large",
     detail="Send a smaller body: a payload may have 1 MB.",
 )
 _MEDIA_TYPE = _Problem(
     status=415,
     code="unsupported_media_type",
-    title="Unsupported media type",
+    title="The body has another media type",
     detail="Send `Content-Type: application/json`.",
 )
 _TOO_MANY = _Problem(
     status=429,
     code="too_many_requests",
     title="Too many requests",
-    detail="The installation takes no more requests at the moment. Wait, then send it again.",
+    detail="The installation takes no more requests at the moment. After Retry-After, send it again.",
     retryable=True,
     headers={"Retry-After": "'1'"},
 )
 _UNAVAILABLE = _Problem(
     status=503,
     code="unavailable",
-    title="Unavailable",
-    detail="No answer in time; the request may have been carried out. Send it again with the same Idempotency-Key.",
+    title="Unavailable for now",
+    detail="No answer in time; the request may have been carried out. After Retry-After, send it again, with the same"
+    " Idempotency-Key.",
     retryable=True,
     headers={"Retry-After": "'2'"},
 )
 
+# Never cached: the reason may be gone a moment later.
+_HEADERS = {"Content-Type": "'application/problem+json'", "Cache-Control": "'no-store'"}
+
 _TYPE = apigateway.ResponseType
 _RESPONSES = (
-    (_TYPE.DEFAULT_4_XX, _BAD_REQUEST),
+    (_TYPE.DEFAULT_4_XX, _INVALID),
     (_TYPE.DEFAULT_5_XX, _UNAVAILABLE),
     (_TYPE.UNAUTHORIZED, _UNAUTHENTICATED),
     (_TYPE.INVALID_SIGNATURE, _UNAUTHENTICATED),
@@ -105,7 +110,7 @@ def add_problem_responses(gateway: apigateway.RestApi) -> None:
             f"Problem-{response_type.response_type}",
             type=response_type,
             status_code=str(problem.status),
-            response_headers={"Content-Type": "'application/problem+json'", **problem.headers},
+            response_headers={**_HEADERS, **problem.headers},
             templates={"application/json": _body(problem)},
         )
 
@@ -113,7 +118,7 @@ def add_problem_responses(gateway: apigateway.RestApi) -> None:
 def _body(problem: _Problem) -> str:
     return json.dumps(
         {
-            "type": "about:blank",
+            "type": f"urn:tickwright:problem:{problem.code}",
             "title": problem.title,
             "status": problem.status,
             "code": problem.code,

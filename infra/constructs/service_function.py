@@ -4,7 +4,8 @@ Must not know what the function does. Options are explicit even where they equal
 that is not in infra/policy/grants.py.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -30,6 +31,7 @@ class Role:
     # Lambda stops a chain of about 16 sends and receives as a runaway loop. Only a function whose chains are bounded by
     # the store may opt out.
     sends_to_itself: bool = False
+    own_variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class ServiceFunction(Construct):
@@ -49,7 +51,7 @@ class ServiceFunction(Construct):
             code=function_code(role.name),
             layers=RuntimeLayers.of(cdk.Stack.of(self), settings=settings).versions,
             role=self._iam_role(parts, log_group),
-            environment=parts.environment(settings, service=role.name),
+            environment=parts.environment(settings, service=role.name) | dict(role.own_variables),
             memory_size=settings.functions[role.name].memory_mib,
             timeout=cdk.Duration.seconds(settings.functions[role.name].timeout_s),
             reserved_concurrent_executions=settings.functions[role.name].reserved_concurrency,

@@ -7,7 +7,7 @@ is judged by what is in it.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from infra.environment import VARIABLES
+from infra.environment import variables_of
 from infra.policy.templates import Address, Templates
 
 # Lambda and SQS ask for six function timeouts and the batching window.
@@ -124,8 +124,9 @@ def functions_have_the_environment(templates: Templates) -> Iterator[Finding]:
         # It would strip the assertions that the product relies on.
         if "PYTHONOPTIMIZE" in variables:
             yield Finding("function-assertions", str(address), "sets PYTHONOPTIMIZE")
-        if set(variables) != set(VARIABLES):
-            odd = sorted(set(variables) ^ set(VARIABLES))
+        agreed = set(variables_of(function["Properties"]["Handler"].split(".")[1]))
+        if set(variables) != agreed:
+            odd = sorted(set(variables) ^ agreed)
             yield Finding("function-environment", str(address), f"differs from the agreed variables by {odd}")
 
 

@@ -9,11 +9,13 @@ import json
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infra.constructs.log_group import own_log_group
 from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
+from infra.environment import PAGE_SECRET
 from infra.parts import Parts
 from infra.settings import Settings
 
@@ -21,7 +23,7 @@ STAGE_NAME = "live"
 # What anybody may read: whether the installation answers, and how to talk to it.
 OPEN_PATHS = ("health", "openapi.json")
 # A header that cannot be a bearer token is refused without asking the authorizer.
-BEARER = r"^[Bb]earer [-0-9A-Za-z._~+/]+=*$"
+BEARER = "^[Bb][Ee][Aa][Rr][Ee][Rr] +[A-Za-z0-9._~+/=-]{1,256} *$"
 # The most that a regional REST API waits for its function.
 INTEGRATION_TIMEOUT_S = 29
 
@@ -49,7 +51,11 @@ class ApiStack(cdk.Stack):
         super().__init__(scope, construct_id, description="Tickwright: HTTP API")
         self._settings = settings
         api = ServiceFunction(
-            self, "Api", role=Role(name="api", description="The HTTP API"), settings=settings, parts=parts
+            self,
+            "Api",
+            role=Role(name="api", description="The HTTP API", own_variables={PAGE_SECRET: self._page_secret()}),
+            settings=settings,
+            parts=parts,
         )
         authorizer = ServiceFunction(
             self,
@@ -62,6 +68,17 @@ class ApiStack(cdk.Stack):
         add_problem_responses(gateway)
         self._routes(gateway, api, authorizer)
         cdk.CfnOutput(self, "Url", value=gateway.url, description="The base URL of the HTTP API")
+
+    def _page_secret(self) -> str:
+        """What signs the tokens that page through a list; resolved while deploying, and in no template."""
+        secret = secretsmanager.Secret(
+            self,
+            "PageSecret",
+            description="Signs the page tokens of the HTTP API of Tickwright",
+            generate_secret_string=secretsmanager.SecretStringGenerator(password_length=64, exclude_punctuation=True),
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        return secret.secret_value.unsafe_unwrap()
 
     def _gateway(self) -> apigateway.RestApi:
         door = self._settings.api_gateway

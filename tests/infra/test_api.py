@@ -7,6 +7,7 @@ import pytest
 
 from infra.policy.templates import Templates
 from infra.settings import STAGES
+from tickwright.api.problems import SHOWN
 
 METHOD = "AWS::ApiGateway::Method"
 RESPONSE = "AWS::ApiGateway::GatewayResponse"
@@ -82,6 +83,19 @@ def test_the_door_refuses_as_the_product_does(prod: Templates, kind: str) -> Non
     assert str(problem["status"]) == response["StatusCode"]
     assert problem["requestId"] == "$context.requestId"
     assert set(problem) == {"type", "title", "status", "code", "detail", "errors", "retryable", "requestId"}
+
+
+@pytest.mark.parametrize("kind", MUST_BE_SHAPED)
+def test_the_door_uses_the_codes_of_the_product(prod: Templates, kind: str) -> None:
+    """A client switches on `code`; it must not matter whether the door or the product refused."""
+    problem = json.loads(responses(prod)[kind]["ResponseTemplates"]["application/json"])
+    shown = {code.value: (look.status, look.title) for code, look in SHOWN.items()}
+
+    # Limits of the whole installation are the door's own; the product counts per tenant.
+    expected = shown | {"too_many_requests": (429, "Too many requests")}
+
+    assert (problem["status"], problem["title"]) == expected[problem["code"]]
+    assert problem["type"] == f"urn:tickwright:problem:{problem['code']}"
 
 
 @pytest.mark.parametrize("kind", MUST_BE_SHAPED)

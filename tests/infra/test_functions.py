@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.environment import VARIABLES
+from infra.environment import PAGE_SECRET, variables_of
 from infra.policy.checks import FUNCTION
 from infra.policy.templates import Templates
 from infra.settings import LANES, STAGES
@@ -45,8 +45,15 @@ def test_every_function_gets_the_agreed_variables(dev: Templates, name: str) -> 
     """The product's settings read these names; a misspelt one is found here and not by the first invocation."""
     variables = functions_of(dev)[name]["Environment"]["Variables"]
 
-    assert tuple(variables) == VARIABLES
+    assert tuple(variables) == variables_of(name)
     assert variables["POWERTOOLS_SERVICE_NAME"] == name
+
+
+def test_the_secret_of_page_tokens_is_in_no_template(dev: Templates) -> None:
+    """Made and kept by AWS, resolved while deploying."""
+    value = functions_of(dev)["api"]["Environment"]["Variables"][PAGE_SECRET]
+
+    assert value["Fn::Join"][1][0] == "{{resolve:secretsmanager:"
 
 
 def test_zone_rules_come_from_the_pinned_package_alone(dev: Templates) -> None:
