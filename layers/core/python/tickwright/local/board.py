@@ -5,6 +5,7 @@ Fed by events alone; it knows no store. Lag is from the tick to the start of its
 
 import sys
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TextIO
 
@@ -33,16 +34,23 @@ _COLOURS = {"succeeded": "green", "dead": "red", "retry": "yellow", "cancelled":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    job: str
+    job_id: str
     tick: str
     state: str
     attempt: int = 0
     lag_ms: int | None = None
     reason: str = ""
 
-    def cells(self) -> tuple[str, ...]:
+    def cells(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         lag = "" if self.lag_ms is None else f"{self.lag_ms} ms"
-        return self.tick, self.job, str(self.attempt or ""), self.state, lag, self.reason
+        return (
+            self.tick,
+            labels.get(self.job_id, self.job_id[:8]),
+            str(self.attempt or ""),
+            self.state,
+            lag,
+            self.reason,
+        )
 
 
 class Board:
@@ -66,7 +74,7 @@ class Board:
         job_id = happening.about.get("jobId", "")
         ref = parse_execution_id(execution_id)
         fresh = _Line(
-            job=self.labels.get(job_id, job_id[:8]),
+            job_id=job_id,
             tick="" if ref is None else to_rfc3339(time_of(ref.key))[11:-1],
             state=state,
         )
@@ -83,12 +91,14 @@ class Board:
         if self._live is not None:
             self._live.update(self._table())
         elif line.state not in {"queued", "running"}:
-            self._console.print("  ".join(cell.ljust(width) for cell, width in zip(line.cells(), _WIDTHS, strict=True)))
+            self._console.print(
+                "  ".join(cell.ljust(width) for cell, width in zip(line.cells(self.labels), _WIDTHS, strict=True))
+            )
 
     def _table(self) -> Table:
         table = Table("tick (UTC)", "job", "attempt", "status", "lag", "reason", title="what fires", expand=False)
         for line in self._lines.values():
-            table.add_row(*line.cells(), style=_COLOURS.get(line.state))
+            table.add_row(*line.cells(self.labels), style=_COLOURS.get(line.state))
         return table
 
     def start(self) -> None:
@@ -110,4 +120,4 @@ class Board:
         self._console.print(text, markup=False, soft_wrap=True)
 
 
-_WIDTHS = (12, 26, 7, 10, 8, 12)
+_WIDTHS = (12, 14, 7, 10, 8, 13)

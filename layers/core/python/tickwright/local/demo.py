@@ -6,7 +6,6 @@ stay.
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -16,17 +15,15 @@ from tickwright.api.call import Api
 from tickwright.api.exchange import Request
 from tickwright.api.keys import hash_of, make_key
 from tickwright.api.service import answer
-from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.tenants import Scope
-from tickwright.ports.runner import Invocation
 from tickwright.services.kit import Kit
+from tickwright.wiring.embedded import Context, Registry
 
 TENANT = TenantId("demo")
 _KEY_FILE = "demo.key"
 _FAILURES = 2
-Handler = Callable[[Invocation], UserResult]
 
 
 async def demo_key(kit: Kit, folder: Path) -> str:
@@ -47,36 +44,25 @@ async def demo_key(kit: Kit, folder: Path) -> str:
     return secret
 
 
-class DemoRunner:
-    """Runs the demo's python handlers."""
+def demo_handlers() -> Registry:
+    """The handlers that the demo's jobs call, and that a curl of your own may."""
+    registry = Registry()
 
-    async def run(self, invocation: Invocation) -> UserResult:
-        """Look the handler up by its name and call it."""
-        name = str(invocation.definition.spec.target.settings["handler"])
-        handler = _HANDLERS.get(name)
-        if handler is None:
-            return Fatal(
-                error=an_error("NoSuchHandler", f"There is no handler {name!r}; there are {', '.join(_HANDLERS)}.")
-            )
-        return handler(invocation)
+    @registry.job("demo.greet")
+    def greet(payload: object, ctx: Context) -> object:
+        return {"hello": payload, "scheduledTime": ctx.scheduled_time.isoformat()}
 
+    @registry.job("demo.recover")
+    async def recover(payload: object, ctx: Context) -> object:
+        if ctx.attempt <= _FAILURES:
+            raise ConnectionError(f"attempt {ctx.attempt} fails on purpose; the third succeeds")
+        return {"attempts": ctx.attempt, "payload": payload}
 
-def _greet(invocation: Invocation) -> UserResult:
-    return Success(result=json.dumps({"hello": json.loads(invocation.definition.spec.payload)}))
+    @registry.job("demo.break")
+    async def give_in(payload: object, ctx: Context) -> object:
+        raise ValueError(f"attempt {ctx.attempt} on {payload!r} fails, as all do")
 
-
-def _recover(invocation: Invocation) -> UserResult:
-    attempt = invocation.execution.attempt
-    if attempt <= _FAILURES:
-        return Failure(error=an_error("NotYet", f"Attempt {attempt} fails on purpose; the third succeeds."))
-    return Success(result=json.dumps({"attempts": attempt}))
-
-
-def _break(invocation: Invocation) -> UserResult:
-    return Failure(error=an_error("Broken", f"Attempt {invocation.execution.attempt} fails, as all do."))
-
-
-_HANDLERS: dict[str, Handler] = {"demo.greet": _greet, "demo.recover": _recover, "demo.break": _break}
+    return registry
 
 
 async def submit_demo(api: Api, secret: str, labels: dict[str, str]) -> None:

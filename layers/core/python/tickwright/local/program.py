@@ -16,12 +16,11 @@ from tickwright.api.call import Api
 from tickwright.api.server import HttpServer
 from tickwright.domain.ids import WorkerId
 from tickwright.local.board import Board
-from tickwright.local.demo import DemoRunner, demo_key, submit_demo
+from tickwright.local.demo import demo_handlers, demo_key, submit_demo
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop
-from tickwright.ports.runner import Runner
-from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, http_runner
+from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, local_runners
 
 _SWEEP_MS = 60_000
 
@@ -74,11 +73,10 @@ async def _serve(  # noqa: PLR0913, PLR0917 - the parts of one program
 
 
 def _loops(kit: EmbeddedKit, stop: asyncio.Event) -> Iterator[Coroutine[None, None, None]]:
-    runners: dict[str, Runner] = {"python": DemoRunner(), "http": http_runner()}
     worker_id = WorkerId(f"local-{os.getpid()}-{kit.entropy.token()[:8]}")
     yield SchedulerLoop(kit, owner=kit.entropy.token()).run(stop)
     yield WatchLoop(kit).run(stop)
-    yield WorkerLoop(kit, runners, worker_id).run(stop)
+    yield WorkerLoop(kit, local_runners(demo_handlers()), worker_id).run(stop)
     yield _sweep(kit, stop)
 
 

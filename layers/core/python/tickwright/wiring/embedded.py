@@ -1,6 +1,6 @@
 """A kit on one SQLite file, for one machine."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,13 @@ from tickwright.adapters.embedded.queue import EmbeddedQueue
 from tickwright.adapters.embedded.store import EmbeddedStore
 from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.targets.http import HttpRunner
+from tickwright.adapters.targets.python import Context, PythonRunner, Registry
 from tickwright.domain import limits
 from tickwright.ports.runner import Runner
 from tickwright.ports.telemetry import Telemetry
 from tickwright.services.kit import Kit
 
-__all__ = ["EmbeddedKit", "StoreUnusable", "embedded_kit", "http_runner"]
+__all__ = ["Context", "EmbeddedKit", "Registry", "StoreUnusable", "embedded_kit", "local_runners"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,6 @@ async def embedded_kit(
         await database.close()
 
 
-def http_runner() -> Runner:
-    """What runs `http` targets on one machine: private addresses are allowed, since its user is its owner."""
-    return HttpRunner(allow_private=True)
+def local_runners(registry: Registry) -> Mapping[str, Runner]:
+    """What runs targets on one machine. Private addresses are allowed, since its user is its owner."""
+    return {"python": PythonRunner(registry), "http": HttpRunner(allow_private=True)}
