@@ -23,8 +23,10 @@ def asgi_app(api: Api) -> AsgiApp:
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "the server is told to send neither lifespan nor websocket events"
-        response = await answer(api, await _request(scope, receive))
-        await _send(send, response)
+        request = await _request(scope, receive)
+        response = await answer(api, request)
+        # What was not read would be read now, to the end, before the next request: better to part.
+        await _send(send, response, parts=len(request.body) > limits.BODY_BYTES_MAX)
 
     return app
 
@@ -56,10 +58,12 @@ async def _body(receive: Receive) -> bytes:
     return bytes(body)
 
 
-async def _send(send: Send, response: Response) -> None:
+async def _send(send: Send, response: Response, *, parts: bool) -> None:
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items()]
     if response.status != _NOT_MODIFIED:
         headers.append((b"content-length", str(len(response.body)).encode()))
+    if parts:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
 

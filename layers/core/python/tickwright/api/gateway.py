@@ -44,7 +44,7 @@ def reply_of(response: Response) -> dict[str, object]:
 
 
 def admission(caller: Caller, method_arn: str) -> dict[str, object]:
-    """The authorizer's yes: to every method of the stage, since API Gateway keeps it for the next request of the key."""
+    """The authorizer's yes: to every method of the stage, since API Gateway keeps it for the key's next request."""
     stage = "/".join(method_arn.split("/")[:2])
     statement = {"Action": "execute-api:Invoke", "Effect": "Allow", "Resource": f"{stage}/*"}
     scopes = " ".join(sorted(scope.value for scope in caller.scopes))

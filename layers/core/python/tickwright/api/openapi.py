@@ -93,6 +93,7 @@ class _Schemas:
         inputs = [(model, _mode(model), TypeAdapter(model)) for model in _models()]
         places, found = TypeAdapter.json_schemas(inputs, ref_template=_REF)
         self.defs: dict[str, Any] = {_public(name): _tidied(schema) for name, schema in found["$defs"].items()}
+        assert len(self.defs) == len(found["$defs"]), "two models have one public name"
         self._places = {str(model): _tidied(place) for (model, _), place in places.items()}
 
     def of(self, model: Any) -> dict[str, Any]:  # noqa: ANN401 - a model, or a type that pydantic has a schema for
@@ -111,7 +112,7 @@ def _mode(model: Any) -> JsonSchemaMode:  # noqa: ANN401 - as above
 
 
 def _public(name: str) -> str:
-    return name.removesuffix("Json").removesuffix("Body")
+    return re.sub("Body$", "Request", name.removesuffix("Json"))
 
 
 def _tidied(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema

@@ -87,6 +87,7 @@ _CODES: Mapping[str, str] = {
     "missing": "missing",
     "extra_forbidden": "unknown_field",
     "literal_error": "bad_value",
+    "enum": "bad_value",
     "union_tag_invalid": "bad_value",
     "union_tag_not_found": "missing",
     "string_too_long": "too_long",
@@ -112,7 +113,7 @@ def _remedy(detail: ErrorDetails) -> str:
             return "It is required; add it."
         case "extra_forbidden":
             return "There is no such field; leave it out, or look up its name in /v1/openapi.json."
-        case "literal_error":
+        case "literal_error" | "enum":
             return f"It is {_shown(detail['input'])}; write {context['expected']}."
         case "union_tag_invalid":
             return f"It is {_shown(context['tag'])}; write one of {context['expected_tags']}."

@@ -36,8 +36,8 @@ class Door:
         """Connect to the first address that answers. Raises AddressRefused, or OSError."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except UnicodeError as fault:
-            raise OSError(f"{host} is no host name") from fault
+        except UnicodeError:
+            raise OSError(f"{host} is no host name") from None
         if not self._allow_private:
             refused = [address for *_, address in found if not is_public(str(address[0]))]
             if refused:

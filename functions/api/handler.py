@@ -1,0 +1,21 @@
+"""The HTTP API behind API Gateway: an event in, a reply out."""
+
+import asyncio
+import os
+
+from tickwright.api.call import Api
+from tickwright.api.gateway import Event, reply_of, request_of
+from tickwright.api.service import answer
+from tickwright.wiring.aws import kit_from_env
+
+_API = Api(
+    kit=kit_from_env(os.environ),
+    page_secret=os.environ["TICKWRIGHT_PAGE_SECRET"].encode(),
+    behind_gateway=True,
+)
+_RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
+
+
+def lambda_handler(event: Event, _context: object) -> dict[str, object]:
+    """Answer one request."""
+    return reply_of(_RUNNER.run(answer(_API, request_of(event))))

@@ -1,0 +1,42 @@
+"""The scheduler loop of one slot: a minute rule starts it, it ticks for a little over two minutes and hands over."""
+
+import asyncio
+import os
+from typing import Protocol, TypedDict
+
+from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.wiring.aws import kit_from_env
+
+_KIT = kit_from_env(os.environ)
+_RUNNER = asyncio.Runner()
+
+LOOP_MS = 130_000  # minutes may be 119 s apart, since each may come anywhere in its minute
+HAND_OVER_MS = 20_000  # kept for the step that is under way and for giving the buckets up
+
+
+class Slot(TypedDict):
+    """Which of the slots this is."""
+
+    slot: int
+    slots: int
+
+
+class Context(Protocol):
+    """What Lambda says of the invocation."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """How long it may still take."""
+        ...
+
+
+def lambda_handler(event: Slot, context: Context) -> None:
+    """Tick until it is time to hand over."""
+    _RUNNER.run(_loop(event, min(LOOP_MS, context.get_remaining_time_in_millis() - HAND_OVER_MS)))
+
+
+async def _loop(event: Slot, duration_ms: int) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
+    # Fresh for each invocation, also for a second delivery of the same minute.
+    owner = f"scheduler-{event['slot']}-{_KIT.entropy.token()}"
+    await SchedulerLoop(_KIT, owner=owner, slot=event["slot"], slots=event["slots"]).run(stop)

@@ -1,0 +1,32 @@
+"""The watch loop: a minute rule starts it, it looks after what a dead process has left unfinished."""
+
+import asyncio
+import os
+from typing import Protocol
+
+from tickwright.loops.watch import WatchLoop
+from tickwright.wiring.aws import kit_from_env
+
+_KIT = kit_from_env(os.environ)
+_RUNNER = asyncio.Runner()
+
+LAST_LOOK_MS = 20_000  # kept for the look that is under way
+
+
+class Context(Protocol):
+    """What Lambda says of the invocation."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """How long it may still take."""
+        ...
+
+
+def lambda_handler(_event: object, context: Context) -> None:
+    """Look until the time is nearly up; the next minute's is there by then."""
+    _RUNNER.run(_loop(context.get_remaining_time_in_millis() - LAST_LOOK_MS))
+
+
+async def _loop(duration_ms: int) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
+    await WatchLoop(_KIT).run(stop)

@@ -1,0 +1,1 @@
+"""Does the HTTP API answer as its document says, and refuse whatever else with what to change?"""

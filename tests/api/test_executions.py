@@ -1,0 +1,200 @@
+"""Can a worker of a tenant's own keep, end and lose an attempt over HTTP, as the fence says?"""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import Client
+from tickwright.domain import limits
+from tickwright.domain.changes.executions import Claim
+from tickwright.domain.ids import WorkerId, parse_execution_id
+from tickwright.ports.store import Applied
+
+
+async def a_running_one(client: Client, **shown: object) -> str:
+    """The path of an execution that a worker has just claimed, at epoch 1."""
+    job = await client.job(**shown)
+    execution = (await client.post(f"/v1/jobs/{job['jobId']}/run")).json
+    await claim_again(client, execution["executionId"])
+    return f"/v1/executions/{execution['executionId']}"
+
+
+async def claim_again(client: Client, execution_id: str) -> None:
+    kit, ref = client.api.kit, parse_execution_id(execution_id)
+    assert ref is not None
+    change = Claim(
+        ref=ref,
+        worker=WorkerId("w-1"),
+        token=kit.entropy.token(),
+        now=kit.clock.now(),
+        lease_ms=kit.durations.lease_ms,
+        timeout_ms=60_000,
+        clock_error_ms=kit.durations.clock_error_ms,
+    )
+    assert isinstance(await kit.store.write(change), Applied)
+
+
+async def test_a_heartbeat_moves_the_lease(acme: Client) -> None:
+    """And says until when."""
+    path = await a_running_one(acme)
+    got = await acme.send("POST", f"{path}/heartbeat", {"workerId": "w-1", "leaseEpoch": 1})
+
+    assert got.status == 200
+    assert got.json["extendUntil"] == (await acme.get(path)).json["leaseUntil"]
+
+
+async def test_a_result_ends_the_execution(acme: Client) -> None:
+    """It can be read; sent once more, it is answered once more (B136)."""
+    path = await a_running_one(acme)
+    body = {"leaseEpoch": 1, "result": {"rows": 7, "text": "\u00e9"}}
+    done = await acme.send("POST", f"{path}/complete", body)
+    again = await acme.send("POST", f"{path}/complete", body)
+
+    assert (done.status, done.json["status"]) == (200, "SUCCEEDED")
+    assert done.json["result"] == {"rows": 7, "text": "\u00e9"}
+    assert done.json["finishedAt"] >= done.json["startedAt"]
+    assert again.json == done.json
+    assert "max-age=30," in (await acme.get(path)).headers["Cache-Control"]
+
+
+@pytest.mark.sem("SEM-FENCE-1")
+@pytest.mark.parametrize(
+    ("step", "body"),
+    [
+        ("heartbeat", {"workerId": "w-1"}),
+        ("complete", {"result": 1}),
+        ("fail", {"error": {"class": "E"}}),
+        ("fail", {"kind": "retryLater", "afterSec": 1}),
+    ],
+)
+@pytest.mark.parametrize("epoch", [2, 2**53 - 1])
+async def test_another_epoch_is_refused_and_changes_nothing(
+    acme: Client, step: str, body: dict[str, Any], epoch: int
+) -> None:
+    """A worker that has lost its lease is told to stop."""
+    path = await a_running_one(acme)
+    before = (await acme.get(path)).json
+    got = await acme.send("POST", f"{path}/{step}", body | {"leaseEpoch": epoch})
+
+    assert (got.status, got.code, got.json["retryable"]) == (409, "lease_lost", False)
+    assert (await acme.get(path)).json == before
+
+
+async def test_a_failure_is_tried_again_by_the_policy(acme: Client) -> None:
+    """With what went wrong kept: class, message, the end of the trace, a fingerprint."""
+    path = await a_running_one(acme, retryPolicy={"maxAttempts": 2, "backoff": {"initialSec": 600}})
+    error = {"class": "DbError", "message": "gone away " * 1_000, "trace": "first\n" + "frame\n" * 2_000}
+    got = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "error": error})
+
+    assert (got.json["status"], got.json["attempt"]) == ("RETRY", 1)
+    assert got.json["retryAt"] is not None
+    kept = got.json["error"]
+    assert kept["class"] == "DbError"
+    assert len(kept["message"]) == limits.ERROR_MESSAGE_CHARS_MAX
+    assert len(kept["trace"]) == limits.ERROR_TRACE_CHARS_MAX
+    assert kept["fingerprint"]
+
+
+async def test_a_fatal_failure_ends_it_and_it_needs_attention(acme: Client) -> None:
+    """No more attempts; a person finds it in the list."""
+    path = await a_running_one(acme)
+    got = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "kind": "fatal", "error": {"class": "Closed"}})
+    listed = (await acme.get("/v1/executions?attention=true")).json["executions"]
+
+    assert (got.json["status"], got.json["reason"]) == ("DEAD", "fatal")
+    assert [execution["executionId"] for execution in listed] == [got.json["executionId"]]
+    assert "result" not in listed[0]
+    assert "trace" not in listed[0]["error"]
+
+
+async def test_retry_later_counts_no_attempt(acme: Client) -> None:
+    """The worker asked for it: nothing has failed."""
+    path = await a_running_one(acme)
+    got = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "kind": "retryLater", "afterSec": 60})
+
+    assert (got.json["status"], got.json["attempt"], got.json["leaseEpoch"]) == ("RETRY", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("step", "body", "errors"),
+    [
+        ("heartbeat", {"leaseEpoch": 1}, [("/workerId", "missing")]),
+        ("heartbeat", {"workerId": "w", "leaseEpoch": 0}, [("/leaseEpoch", "out_of_range")]),
+        ("heartbeat", {"workerId": "a b", "leaseEpoch": 1}, [("/workerId", "bad_value")]),
+        ("complete", {}, [("/leaseEpoch", "missing")]),
+        ("complete", {"leaseEpoch": "1"}, [("/leaseEpoch", "bad_type")]),
+        ("complete", {"leaseEpoch": 1, "result": "x" * 40_000}, [("/result", "too_large")]),
+        ("fail", {"leaseEpoch": 1}, [("/error", "missing")]),
+        ("fail", {"leaseEpoch": 1, "kind": "retryLater"}, [("/afterSec", "missing")]),
+        ("fail", {"leaseEpoch": 1, "kind": "oops", "error": {"class": "E"}}, [("/kind", "bad_value")]),
+        ("fail", {"leaseEpoch": 1, "error": {}}, [("/error/class", "missing")]),
+        ("fail", {"leaseEpoch": 1, "error": {"class": ""}}, [("/error/class", "too_short")]),
+        ("fail", {"leaseEpoch": 1, "error": {"class": "E"}, "afterSec": -1}, [("/afterSec", "out_of_range")]),
+        ("fail", {"leaseEpoch": 1, "error": {"class": "E"}, "afterSec": 1e300}, [("/afterSec", "out_of_range")]),
+    ],
+)
+async def test_a_report_that_cannot_be_read_is_refused(
+    acme: Client, step: str, body: dict[str, Any], errors: list[tuple[str, str]]
+) -> None:
+    """And the attempt goes on."""
+    path = await a_running_one(acme)
+    got = await acme.send("POST", f"{path}/{step}", body)
+
+    assert (got.status, got.errors()) == (422, errors)
+    assert (await acme.get(path)).json["status"] == "RUNNING"
+
+
+async def test_a_waiting_execution_is_cancelled_at_once(acme: Client) -> None:
+    """A repeat gets the same answer; nothing starts any more (B172)."""
+    job = await acme.job()
+    execution = (await acme.post(f"/v1/jobs/{job['jobId']}/run")).json
+    path = f"/v1/executions/{execution['executionId']}"
+    cancelled = await acme.send("POST", f"{path}/cancel")
+    again = await acme.send("POST", f"{path}/cancel")
+
+    assert (cancelled.status, cancelled.json["status"]) == (200, "CANCELLED")
+    assert (again.status, again.json["status"]) == (200, "CANCELLED")
+
+
+async def test_a_running_one_is_asked_to_stop(acme: Client) -> None:
+    """Its worker learns it with the next heartbeat, and whatever it reports then counts as stopped (B170)."""
+    path = await a_running_one(acme)
+    asked = await acme.send("POST", f"{path}/cancel")
+    beat = await acme.send("POST", f"{path}/heartbeat", {"workerId": "w-1", "leaseEpoch": 1})
+    ended = await acme.send("POST", f"{path}/complete", {"leaseEpoch": 1, "result": 1})
+
+    assert (asked.status, asked.json["status"]) == (200, "CANCELLING")
+    assert (beat.status, beat.code) == (409, "cancelled")
+    assert (ended.status, ended.json["status"], ended.json["result"]) == (200, "CANCELLED", None)
+
+
+async def test_a_finished_one_is_not_cancelled(acme: Client) -> None:
+    """It says what it is already (B172)."""
+    path = await a_running_one(acme)
+    await acme.send("POST", f"{path}/complete", {"leaseEpoch": 1})
+    got = await acme.send("POST", f"{path}/cancel")
+
+    assert (got.status, got.code) == (409, "already_finished")
+    assert "SUCCEEDED" in got.json["detail"]
+
+
+async def test_an_explanation_says_what_it_waits_for(acme: Client) -> None:
+    """In words, with since when and from when."""
+    job = await acme.job()
+    execution = (await acme.post(f"/v1/jobs/{job['jobId']}/run")).json
+    path = f"/v1/executions/{execution['executionId']}"
+    waiting = await acme.get(f"{path}/explanation")
+    await claim_again(acme, execution["executionId"])
+    running = await acme.get(f"{path}/explanation")
+
+    assert waiting.json["waitsFor"] == "a worker"
+    assert waiting.json["executionId"] == execution["executionId"]
+    assert "attempt 1" in running.json["waitsFor"]
+
+
+@pytest.mark.parametrize("execution_id", ["x", "a.b", "a" * 26 + ".20261201T000000000Z", "#", "~"])
+async def test_an_id_that_is_none_is_not_found(acme: Client, execution_id: str) -> None:
+    """Well-formed or not."""
+    got = await acme.get(f"/v1/executions/{execution_id}")
+
+    assert (got.status, got.code) == (404, "not_found")
