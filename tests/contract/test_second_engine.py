@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.cron_vectors import DATA
 from tests.unit.schedules.builders import a_cron, short
@@ -19,6 +19,7 @@ from tickwright.ports.second_engine import NoOpinion, Opinion, SecondEngine
 ENGINE: SecondEngine = CroniterEngine()
 
 
+@pytest.mark.slow
 @pytest.mark.sem("SEM-SCHED-15")
 def test_no_recorded_case_is_answered_differently() -> None:
     """On the 2,004 recorded cases it agrees wherever it has an opinion, and it has one on most."""
@@ -35,7 +36,6 @@ def test_no_recorded_case_is_answered_differently() -> None:
 
 
 @pytest.mark.sem("SEM-SCHED-15")
-@settings(max_examples=300)
 @given(expressions, zones, instants)
 def test_no_expression_is_answered_differently(cron: str, zone: str, after: Instant) -> None:
     """On any expression, zone and instant it gives our ticks or a known reason for having no opinion."""

@@ -20,18 +20,20 @@ def shape(size: int, first_weekday: int) -> int:
 
 def day_table(day: FieldSet, weekday: FieldSet, *, either_day: bool) -> tuple[int, ...]:
     """Bits of the matching days (bit 1 is the first), by shape."""
+    plain = [_weekly(weekday.bits, first) for first in range(_WEEK)]
+    ruled = bool(day.from_end or day.near or day.last_weekday_of_month)
     rows = []
     for size in SIZES:
         whole = (1 << size + 1) - 2
-        for first in range(_WEEK):
-            by_day = _by_day_of_month(day, size, first)
-            by_weekday = _by_weekday(weekday, size, first)
+        for first, weekly in enumerate(plain):
+            by_day = day.bits | _by_day_rules(day, size, first) if ruled else day.bits
+            by_weekday = weekly | _by_weekday_rules(weekday, size, first) if weekday.last or weekday.nth else weekly
             rows.append((by_day | by_weekday if either_day else by_day & by_weekday) & whole)
     return tuple(rows)
 
 
-def _by_day_of_month(day: FieldSet, size: int, first: int) -> int:
-    bits = day.bits
+def _by_day_rules(day: FieldSet, size: int, first: int) -> int:
+    bits = 0
     for distance in day.from_end:
         bits |= 1 << size - distance if distance < size else 0
     if day.last_weekday_of_month:
@@ -55,10 +57,14 @@ def _nearest(number: int, size: int, first: int) -> int:
 _FIVE_WEEKS = sum(1 << _WEEK * week for week in range(5))
 
 
-def _by_weekday(weekday: FieldSet, size: int, first: int) -> int:
+def _weekly(weekdays: int, first: int) -> int:
     # The weekdays in the order in which this month begins them: bit 0 is the first day's.
-    week = weekday.bits >> first | weekday.bits << _WEEK - first
-    bits = (week & (1 << _WEEK) - 1) * _FIVE_WEEKS << 1
+    week = weekdays >> first | weekdays << _WEEK - first
+    return (week & (1 << _WEEK) - 1) * _FIVE_WEEKS << 1
+
+
+def _by_weekday_rules(weekday: FieldSet, size: int, first: int) -> int:
+    bits = 0
     for number in numbers(weekday.last):
         later = (number - first) % _WEEK
         bits |= 1 << 1 + later + (size - 1 - later) // _WEEK * _WEEK

@@ -59,7 +59,7 @@ def next_day(expression: Expression, day: int) -> int | None:
         if expression.month_bits >> month & 1:
             bits = _days_of(expression, year, month, first) >> from_day
             if bits:
-                return first - 1 + from_day + _lowest(bits)
+                return first + from_day + (bits & -bits).bit_length() - 2
         later = expression.month_bits >> month + 1
         year, month = (year, month + 1 + _lowest(later)) if later else (year + 1, _lowest(expression.month_bits))
         if year > YEAR_MAX:
@@ -114,11 +114,12 @@ def _first_second(expression: Expression, second: int) -> int | None:
     if rest & 1:
         seconds = expression.second_bits >> within
         if seconds:
-            return second + _lowest(seconds)
+            return second + (seconds & -seconds).bit_length() - 1
     rest >>= 1
     if not rest:
         return None
-    return (minute + 1 + _lowest(rest)) * _MINUTE_S + _lowest(expression.second_bits)
+    # The lowest bit is spelt out in the innermost loop, where a call would cost more than the search.
+    return (minute + (rest & -rest).bit_length()) * _MINUTE_S + _lowest(expression.second_bits)
 
 
 def _last_second(expression: Expression, second: int) -> int | None:
