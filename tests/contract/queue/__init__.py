@@ -1,0 +1,1 @@
+"""Does every queue keep the promises of ports/queue.py?"""

@@ -1,0 +1,1 @@
+"""Does every store keep the promises of ports/store.py?"""

@@ -1,0 +1,275 @@
+"""One case for every write of heads, definitions and control records, and how any item is brought into a store before.
+
+Must not hold assertions.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from tests.contract.store.cases import NEXT, NOW, Case
+from tests.support.builders import (
+    JOB,
+    TICK,
+    a_definition,
+    a_head,
+    a_job_id,
+    a_name_record,
+    an_id,
+    an_idempotency_record,
+    decided,
+)
+from tickwright.domain.changes.executions import Insert
+from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite, StillOpen
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import Epoch
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Definition, Head, JobStatus
+from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
+from tickwright.ports.store import AnyChange, Applied, Store
+
+HEAD = a_head()
+PAUSED = a_head(status=JobStatus.PAUSED)
+CANCELLED = a_head(status=JobStatus.CANCELLED)
+FIRED = decided(a_head(), TICK, next_run_at=NEXT)
+OCCUPANT = "20261201T000000000Z@1"
+OTHER = "20261130T235900000Z@1"
+
+ADVANCE = Advance(
+    job_id=JOB,
+    tick=TICK,
+    version=1,
+    definition_version=1,
+    seen_fired_through=None,
+    seen_active=None,
+    next_run_at=NEXT,
+    fire=TICK,
+    verdict=RUN,
+    fired_at=NOW,
+    takes_active=OCCUPANT,
+    pins_active=True,
+    passed_through=None,
+    ends=False,
+)
+LAST = replace(ADVANCE, next_run_at=None, ends=True)
+SKIPPED = replace(ADVANCE, verdict=SKIP_OVERLAP, takes_active=None, seen_active=OTHER)
+JUMPED = replace(
+    ADVANCE, fire=None, verdict=None, takes_active=None, pins_active=False, passed_through=Instant(TICK + 30_000)
+)
+REWRITE = Rewrite(
+    new=a_head(version=2, status=JobStatus.PAUSED, paused_at=NOW, write_token=an_id(8)),
+    seen_version=1,
+    seen_fired_through=None,
+    pins_fired=True,
+)
+OCCUPY = Occupy(job_id=JOB, version=1, seen_active=None, active=OCCUPANT)
+
+OF_HEADS = (
+    Case(
+        name="create a job",
+        change=PutHead(head=HEAD),
+        accepts=None,
+        refuses=(replace(HEAD, write_token=an_id(9)), replace(FIRED, write_token=an_id(9)), replace(HEAD, version=2)),
+        again=True,
+    ),
+    Case(
+        name="advance",
+        change=ADVANCE,
+        accepts=HEAD,
+        refuses=(
+            replace(HEAD, version=2),
+            replace(HEAD, next_run_at=NEXT),
+            replace(HEAD, active=OTHER),
+            replace(FIRED, fired_through=Instant(TICK - 60_000), next_run_at=TICK),
+            FIRED,
+            PAUSED,
+            CANCELLED,
+        ),
+        again=False,
+    ),
+    Case(name="advance for the last time", change=LAST, accepts=HEAD, refuses=(PAUSED,), again=False),
+    Case(name="advance and skip", change=SKIPPED, accepts=replace(HEAD, active=OTHER), refuses=(HEAD,), again=False),
+    Case(
+        name="advance over missed ticks",
+        change=JUMPED,
+        accepts=replace(HEAD, active=OTHER),
+        refuses=(replace(HEAD, version=2),),
+        again=False,
+    ),
+    Case(
+        name="rewrite",
+        change=REWRITE,
+        accepts=HEAD,
+        refuses=(replace(HEAD, version=2), replace(FIRED, version=1), replace(HEAD, version=3)),
+        again=True,
+    ),
+    Case(
+        name="rewrite, whatever was decided meanwhile",
+        change=replace(REWRITE, pins_fired=False),
+        accepts=replace(FIRED, active=OCCUPANT, passed_through=TICK),
+        refuses=(replace(HEAD, version=2),),
+        again=True,
+    ),
+    Case(
+        name="occupy",
+        change=OCCUPY,
+        accepts=PAUSED,
+        refuses=(replace(HEAD, active=OTHER), replace(HEAD, version=2), CANCELLED, a_head(status=JobStatus.ENDED)),
+        again=True,
+    ),
+    Case(
+        name="occupy in place of one that has ended",
+        change=replace(OCCUPY, seen_active=OTHER),
+        accepts=replace(HEAD, active=OTHER),
+        refuses=(HEAD,),
+        again=True,
+    ),
+    Case(
+        name="see that a job is open",
+        change=StillOpen(job_id=JOB, version=1),
+        accepts=FIRED,
+        refuses=(replace(HEAD, version=2), CANCELLED, a_head(status=JobStatus.ENDED)),
+        again=True,
+    ),
+)
+
+LEASE = BucketLease(bucket=3, owner="loop-1", lease_epoch=Epoch(4), rvn=an_id(20))
+RECORD = an_idempotency_record()
+NAME = a_name_record()
+
+OF_OTHERS = (
+    Case(
+        name="write a version",
+        change=PutDefinition(definition=a_definition()),
+        accepts=None,
+        refuses=(a_definition(created_at=NOW),),
+        again=True,
+    ),
+    Case(
+        name="take a bucket that nobody had",
+        change=TakeBucket(bucket=3, owner="loop-2", rvn=an_id(21), seen_rvn=None),
+        accepts=None,
+        refuses=(LEASE,),
+        again=True,
+    ),
+    Case(
+        name="take a bucket that stood still",
+        change=TakeBucket(bucket=3, owner="loop-2", rvn=an_id(21), seen_rvn=LEASE.rvn),
+        accepts=LEASE,
+        refuses=(replace(LEASE, rvn=an_id(22)),),
+        again=True,
+    ),
+    Case(
+        name="renew a bucket",
+        change=RenewBucket(bucket=3, holder="loop-1", epoch=Epoch(4), rvn=an_id(23)),
+        accepts=LEASE,
+        refuses=(replace(LEASE, owner="loop-2"), replace(LEASE, lease_epoch=Epoch(5)), replace(LEASE, owner=None)),
+        again=True,
+    ),
+    Case(
+        name="give a bucket up",
+        change=RenewBucket(bucket=3, holder="loop-1", epoch=Epoch(4), rvn=an_id(23), give_up=True, drained=True),
+        accepts=LEASE,
+        refuses=(replace(LEASE, lease_epoch=Epoch(5)),),
+        again=True,
+    ),
+    Case(
+        name="note a request",
+        change=PutIdempotency(record=RECORD, now=NOW),
+        accepts=None,
+        refuses=(replace(RECORD, token=an_id(24)), replace(RECORD, token=an_id(24), expires_at=Instant(NOW + 1))),
+        again=True,
+    ),
+    Case(
+        name="note a request whose key was used long ago",
+        change=PutIdempotency(record=RECORD, now=NOW),
+        accepts=replace(RECORD, token=an_id(24), expires_at=NOW),
+        refuses=(),
+        again=True,
+    ),
+    Case(
+        name="take a name",
+        change=PutName(record=NAME),
+        accepts=None,
+        refuses=(replace(NAME, job_id=a_job_id(5)),),
+        again=True,
+    ),
+    Case(
+        name="take a name that was given up",
+        change=PutName(record=NAME),
+        accepts=replace(NAME, job_id=a_job_id(5), released=True),
+        refuses=(),
+        again=True,
+    ),
+    Case(
+        name="give a name up",
+        change=PutName(record=replace(NAME, released=True)),
+        accepts=NAME,
+        refuses=(replace(NAME, job_id=a_job_id(5)),),
+        again=True,
+    ),
+)
+
+
+async def bring(store: Store, item: Any) -> None:  # noqa: ANN401 - items of any kind
+    """Have the item stored as it is, by writes of the port alone."""
+    for change in _ways_to(item):
+        outcome = await store.write(change)
+        if not isinstance(outcome, Applied):
+            raise TypeError(f"{change} was refused by {outcome}")
+    if await stored_like(store, item) != item:
+        raise ValueError(f"{item} could not be brought into the store")
+
+
+def _ways_to(item: Any) -> list[AnyChange]:  # noqa: ANN401 - items of any kind
+    match item:
+        case Execution():
+            return [Insert(execution=item)]
+        case Head():
+            return [PutHead(head=item)]
+        case Definition():
+            return [PutDefinition(definition=item)]
+        case BucketLease():
+            return list(_takes(item))
+        case IdempotencyRecord():
+            return [PutIdempotency(record=item, now=Instant(0))]
+        case NameRecord():
+            return [PutName(record=item)]
+        case _:
+            raise TypeError(f"{item} is of no kind that a store knows")
+
+
+def _takes(lease: BucketLease) -> list[AnyChange]:
+    """A bucket is taken as often as its epoch says, and given up at the end if nobody owns it."""
+    rvns = [f"{lease.rvn}-{number}" for number in range(1, lease.lease_epoch)] + [lease.rvn]
+    if lease.owner is None:
+        rvns[-1] = f"{lease.rvn}-last"
+    owner = lease.owner or "loop-0"
+    takes: list[AnyChange] = [
+        TakeBucket(bucket=lease.bucket, owner=owner, rvn=rvn, seen_rvn=seen)
+        for seen, rvn in zip([None, *rvns], rvns, strict=False)
+    ]
+    if lease.owner is None:
+        takes.append(
+            RenewBucket(bucket=lease.bucket, holder=owner, epoch=lease.lease_epoch, rvn=lease.rvn, give_up=True)
+        )
+    return takes
+
+
+async def stored_like(store: Store, item: Any) -> Any:  # noqa: ANN401 - items of any kind
+    """What is stored where this item belongs."""
+    match item:
+        case Execution():
+            return await store.execution(item.ref)
+        case Head():
+            return await store.head(item.job_id)
+        case Definition():
+            return await store.definition(item.job_id, item.version)
+        case BucketLease():
+            return await store.lease(item.bucket)
+        case IdempotencyRecord():
+            return await store.idempotency(item.tenant_id, item.key)
+        case NameRecord():
+            return await store.named(item.tenant_id, item.name)
+        case _:
+            raise TypeError(f"{item} is of no kind that a store knows")
