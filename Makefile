@@ -81,7 +81,12 @@ format: setup ## Format the code and mend what ruff can
 .PHONY: docs-check
 docs-check: setup ## Are the documents' links, commands and generated parts current?
 	@$(PY) -m tickwright.api.openapi check docs/api/openapi.json
+	@$(PY) tools/semantics.py check
 	@$(PY) -m pytest -q tests/tidy/test_documents.py tests/tidy/test_promises.py
+
+.PHONY: semantics
+semantics: setup ## Write docs/semantics.md again
+	@$(PY) tools/semantics.py write
 
 .PHONY: openapi
 openapi: setup ## Write docs/api/openapi.json again

@@ -119,9 +119,17 @@ class Definition:
     spec: JobSpec
 
 
+def reach_of(run_deadline_s: int | None, catch_up: CatchUp) -> int:
+    """How far back an unfinished execution of such a job may be scheduled: caught up late, it then takes its time."""
+    return (run_deadline_s or limits.RUN_DEADLINE_S_DEFAULT) + catch_up.window_s
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The moving part of a job: its place in the due index and the last decision."""
+    """The moving part of a job: its place in the due index and the last decision.
+
+    `reach_s` is how far back an unfinished execution may be scheduled: the longest that any version allowed.
+    """
 
     job_id: JobId
     tenant_id: TenantId
@@ -136,6 +144,7 @@ class Head:
     created_at: Instant
     listed_as: str  # the name, or the id of a job without one: the tenant index is sorted by it
     run_deadline_s: int | None = None
+    reach_s: int = limits.RUN_DEADLINE_S_DEFAULT
     bucket: int | None = None
     next_run_at: Instant | None = None
     fired_through: Instant | None = None
@@ -157,6 +166,11 @@ class Head:
             assert self.fired_through is None or self.next_run_at > self.fired_through
         decided = (self.fired_version, self.fired_at, self.fired_as)
         assert all((self.fired_through is None) == (value is None) for value in decided)
+
+    @property
+    def deadline_s(self) -> int:
+        """How long an execution may take, waiting and all attempts included: nothing may stay unfinished for ever."""
+        return limits.RUN_DEADLINE_S_DEFAULT if self.run_deadline_s is None else self.run_deadline_s
 
     @property
     def last_ref(self) -> ExecutionRef | None:

@@ -40,6 +40,7 @@ PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"
 # --- times in seconds that users may ask for -------------------------------------------------------------------
 TIMEOUT_S_DEFAULT = 300
 TIMEOUT_S_MAX = 43_200  # SQS's longest visibility, 12 h
+RUN_DEADLINE_S_DEFAULT = 7 * 86_400  # protocol 6: how far back a cancel has to look
 RUN_DEADLINE_S_MAX = 30 * 86_400  # protocol 6: RUN_AGE_MAX is at most 30 days
 BACKOFF_S_MAX = 7 * 86_400
 RETRY_AFTER_S_MAX = 7 * 86_400
@@ -67,7 +68,6 @@ class Durations:
     recheck_ms_max: int = 3_600_000
     watch_ms: int = 10_000
     insert_guard_ms: int = 43_200_000  # 12 h: half the shortest retention (R8)
-    run_age_ms: int = 604_800_000  # 7 days: how far back a retract looks
     missed_after_ms: int = 60_000  # semantics 3: a tick found later than this is missed
 
     def __post_init__(self) -> None:

@@ -13,6 +13,8 @@ def resumed_at(head: Head, now: Instant) -> Instant | None:
     With `onResume: catchup`, the first that the pause held back.
     """
     schedule = from_compact(head.schedule)
+    if schedule.max_runs is not None and head.runs >= schedule.max_runs:
+        return None
     after = max(now, _decided(head))
     if head.catch_up.on_resume:
         after = Instant(max(_decided(head), _paused(head, now)))

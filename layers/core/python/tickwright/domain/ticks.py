@@ -152,7 +152,7 @@ def execution_of(head: Head, *, now: Instant, durations: Durations, retention_s:
         created_at=now,
         job_version=head.fired_version,
         max_attempts=head.max_attempts,
-        run_deadline_at=run_deadline(max(at, head.fired_at), head.run_deadline_s),
+        run_deadline_at=run_deadline(max(at, head.fired_at), head),
     )
     return born if state is State.QUEUED else finished_at_birth(born, state, reason, now=now, retention_s=retention_s)
 
@@ -167,9 +167,9 @@ def _born_as(verdict: Verdict, *, late: bool) -> tuple[State, Reason | None]:
             return State.DEAD, Reason.EXPIRED
 
 
-def run_deadline(start: Instant, run_deadline_s: int | None) -> Instant | None:
+def run_deadline(start: Instant, head: Head) -> Instant:
     """When an execution must have ended, all attempts and waiting included."""
-    return None if run_deadline_s is None else Instant(start + run_deadline_s * 1_000)
+    return Instant(start + head.deadline_s * 1_000)
 
 
 def finished_at_birth(
@@ -208,11 +208,10 @@ def range_row(head: Head, passed: PassedOver, *, now: Instant, retention_s: int)
     )
 
 
-def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | None) -> Instant | None:
-    """Where a new, edited or resumed job begins.
-
-    After now and after all that was decided, so that next > fired always.
-    """
+def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | None, runs: int = 0) -> Instant | None:
+    """Where a new or edited job begins: after now and after all that was decided, so that next > fired always."""
+    if schedule.max_runs is not None and runs >= schedule.max_runs:
+        return None
     tick = next_tick(schedule, Instant(max(now, fired_through or now)))
     return None if tick is None else tick.at
 
@@ -224,7 +223,7 @@ def edited_next(head: Head, schedule: str, now: Instant) -> Instant | None:
     """
     if head.next_run_at is not None and head.next_run_at <= now:
         return head.next_run_at
-    return first_tick(from_compact(schedule), now=now, fired_through=head.fired_through)
+    return first_tick(from_compact(schedule), now=now, fired_through=head.fired_through, runs=head.runs)
 
 
 def settled_status(next_run_at: Instant | None) -> JobStatus:

@@ -13,7 +13,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.executions import PassedOver, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus
+from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
 from tickwright.domain.lanes import bucket_of
 from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
@@ -32,7 +32,7 @@ _OPEN = frozenset({JobStatus.ACTIVE, JobStatus.PAUSED})
 
 async def cancel_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
     """End a job: after the answer no attempt of it starts. Repeating the request goes on where it was cut off."""
-    head = await _load(kit, tenant_id, job_id, if_match, closed_ok=True)
+    head = await _load(kit, tenant_id, job_id, if_match, becomes=JobStatus.CANCELLED)
     if isinstance(head, Refusal):
         return head
     if head.status is not JobStatus.CANCELLED:
@@ -49,7 +49,7 @@ async def cancel_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
 async def pause_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
     """Stop firing: after the answer no tick later than the pause starts. What runs goes on."""
     paused_at = kit.clock.now()
-    head = await _load(kit, tenant_id, job_id, if_match)
+    head = await _load(kit, tenant_id, job_id, if_match, becomes=JobStatus.PAUSED)
     if isinstance(head, Refusal):
         return head
     if head.status is not JobStatus.PAUSED:
@@ -66,7 +66,7 @@ async def pause_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | 
 
 async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
     """Fire again, from the first tick after now; the paused ones leave one row, or are caught up if the job says so."""
-    head = await _load(kit, tenant_id, job_id, if_match)
+    head = await _load(kit, tenant_id, job_id, if_match, becomes=JobStatus.ACTIVE)
     if isinstance(head, Refusal) or head.status is JobStatus.ACTIVE:
         return head if isinstance(head, Refusal) else await view_of(kit, head)
     now = kit.clock.now()
@@ -127,6 +127,7 @@ def _edited(kit: Kit, head: Head, definition: Definition) -> Head:
         catch_up=spec.catch_up,
         max_attempts=spec.retry.max_attempts,
         run_deadline_s=spec.run_deadline_s,
+        reach_s=max(head.reach_s, reach_of(spec.run_deadline_s, spec.catch_up)),
         listed_as=spec.name or head.job_id,
     )
     if head.status is JobStatus.PAUSED:
@@ -153,14 +154,17 @@ async def _release_name(kit: Kit, head: Head) -> None:
 
 
 async def _load(
-    kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None, *, closed_ok: bool = False
+    kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None, *, becomes: JobStatus | None = None
 ) -> Head | Refusal:
+    """The head that a request may change; `becomes` is the status that the request asks for."""
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
         return head
-    if if_match is not None and head.version != if_match:
+    # A request whose reply was lost is repeated as it was: what it asked for is written, and the rest is still to be done.
+    repeated = head.status is becomes and if_match == head.version - 1
+    if if_match not in {None, head.version} and not repeated:
         return _conflict(head)
-    if head.status not in _OPEN and not closed_ok:
+    if head.status not in _OPEN and becomes is not JobStatus.CANCELLED:
         return Refusal(code=Code.JOB_OVER, detail=f"The job is {head.status.value}; submit a new one.")
     return head
 

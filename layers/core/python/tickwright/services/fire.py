@@ -59,8 +59,8 @@ async def fire(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> 
 
 
 async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> int:
-    seen = await _look_back(kit, heads, memory)
-    plans = [plan for head in heads if (plan := _plan(kit, head, seen)) is not None]
+    seen, ready = await _look_back(kit, heads, memory)
+    plans = [plan for head in ready if (plan := _plan(kit, head, seen)) is not None]
     if not plans:
         return 0
     await kit.store.put_page(
@@ -77,22 +77,27 @@ async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memor
     return _announce(kit, plans, outcomes)
 
 
-async def _look_back(kit: Kit, heads: Sequence[Head], memory: Memory) -> dict[ExecutionRef, Execution]:
+async def _look_back(
+    kit: Kit, heads: Sequence[Head], memory: Memory
+) -> tuple[dict[ExecutionRef, Execution], Sequence[Head]]:
     """Read what the decisions depend on: the run that occupies each job, and the execution of each head's last tick.
 
-    One that is missing is inserted first, so that at most one decided tick of a job lacks its execution, and that is
-    the last (R3): a cancel needs to put a tombstone at that one key only.
+    Also says on which heads a decision may be taken. An execution that is missing is inserted first, so that at most
+    one decided tick of a job lacks its execution, and that is the last (R3): a cancel needs one tombstone only.
     """
     now = kit.clock.now()
     unsure = [head for head in heads if not _last_is_known(kit, head, memory, now)]
     active = [ref for head in heads if head.overlap is not Overlap.ALLOW and (ref := active_ref(head)) is not None]
     refs = {ref for head in unsure if (ref := head.last_ref) is not None} | set(active)
     if not refs:
-        return {}
+        return {}, heads
     seen = await kit.store.executions(sorted(refs))
     missing = [head for head in unsure if head.last_ref not in seen]
     inserted = await insert_and_send(kit, missing, memory)
-    return seen | {execution.ref: execution for execution in inserted}
+    seen |= {execution.ref: execution for execution in inserted}
+    # An insert whose outcome is not known leaves its head to the next tick: nothing may be decided on it yet.
+    open_still = {head.job_id for head in missing if head.last_ref not in seen}
+    return seen, [head for head in heads if head.job_id not in open_still]
 
 
 def _last_is_known(kit: Kit, head: Head, memory: Memory, now: Instant) -> bool:

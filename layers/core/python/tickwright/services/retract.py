@@ -24,7 +24,7 @@ _PAGE = 200
 
 async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Refusal | None:
     """Cancel every unfinished execution of the job that is scheduled later than `after`; None once all are."""
-    since = Instant(kit.clock.now() - max(kit.durations.run_age_ms, (head.run_deadline_s or 0) * 1_000))
+    since = Instant(kit.clock.now() - head.reach_s * 1_000 - kit.durations.first_check_ms)
     after_key: str | None = None
     for _ in range(limits.RETRACT_PAGES_MAX):
         page = await kit.store.executions_of(head.job_id, limit=_PAGE, since=since, after_key=after_key)

@@ -77,7 +77,7 @@ async def _start(kit: Kit, head: Head, request: RequestKey | None) -> Execution 
         job_version=head.definition_version,
         max_attempts=head.max_attempts,
         cause=Cause.MANUAL,
-        run_deadline_at=run_deadline(now, head.run_deadline_s),
+        run_deadline_at=run_deadline(now, head),
     )
     await kit.store.put_page(_page(kit, head, execution))
     outcomes = await kit.store.write_together(_writes(kit, head, execution, request))

@@ -5,14 +5,14 @@ Promises: SEM-IDEM-1, SEM-JOB-2.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain import limits
 from tickwright.domain.changes.heads import PutDefinition, PutHead
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import Definition, Head, JobSpec
+from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
 from tickwright.domain.lanes import bucket_of
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.schedules import OneOff, from_compact
@@ -56,7 +56,20 @@ async def submit(kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestK
         kit.emit(EventName.JOB_SUBMITTED, jobId=head.job_id, tenantId=tenant_id)
         await fire_if_near(kit, head)
         return Submitted(head=head, definition=definition, replayed=False)
-    return await _judge(kit, outcomes, request)
+    refusal = await _judge(kit, outcomes, request)
+    if isinstance(refusal, Refusal) and refusal.code is Code.NAME_TAKEN and await _free(kit, tenant_id, spec.name):
+        return await submit(kit, tenant_id, spec, request)
+    return refusal
+
+
+async def _free(kit: Kit, tenant_id: TenantId, name: str | None) -> bool:
+    """Release a name whose job is over; whether it was one."""
+    taken = None if name is None else await kit.store.named(tenant_id, name)
+    holder = None if taken is None or taken.released else await kit.store.head(taken.job_id)
+    if taken is None or holder is None or holder.status not in {JobStatus.ENDED, JobStatus.CANCELLED}:
+        return False
+    await kit.store.write(PutName(record=replace(taken, released=True)))
+    return True
 
 
 def first_run(definition: Definition) -> Instant | None:
@@ -87,6 +100,7 @@ def new_head(kit: Kit, definition: Definition, next_run_at: Instant | None) -> H
         created_at=definition.created_at,
         listed_as=spec.name or definition.job_id,
         run_deadline_s=spec.run_deadline_s,
+        reach_s=reach_of(spec.run_deadline_s, spec.catch_up),
         bucket=None if next_run_at is None else bucket_of(definition.job_id, kit.buckets),
         next_run_at=next_run_at,
         write_token=definition.job_id,

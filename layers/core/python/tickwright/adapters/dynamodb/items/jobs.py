@@ -32,6 +32,7 @@ _PLAN = (
     Field("max_attempts", "maxAttempts", NUMBER),
     Field("run_deadline_s", "runDeadlineSec", NUMBER),
     Field("paused_at", "pausedAt", NUMBER),
+    Field("reach_s", "reachS", NUMBER),
 )
 _MOVING = (
     Field("job_id", "jobId", TEXT),
