@@ -99,7 +99,9 @@ ROUTES: tuple[Route, ...] = (
 
 def routes_at(path: str) -> Iterable[tuple[Route, dict[str, str]]]:
     """Every method of the path, with what stands for its parameters; a path without any goes before one with."""
-    literal: list[tuple[Route, dict[str, str]]] = [(route, {}) for route in ROUTES if route.path == path]
+    literal: list[tuple[Route, dict[str, str]]] = [
+        (route, {}) for route in ROUTES if route.path == path and "{" not in path
+    ]
     if literal:
         return literal
     return [(route, match.groupdict()) for route in ROUTES if (match := route.pattern.fullmatch(path)) is not None]
