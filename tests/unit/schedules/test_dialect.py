@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.schedules.builders import a_cron, refusal, short, ticks
 from tickwright.domain.instants import from_rfc3339
-from tickwright.domain.schedules import count_ticks, latest_tick
+from tickwright.domain.schedules import count_ticks, gap_skips, latest_tick
 
 START = "2026-01-01T00:00:00Z"
 
@@ -197,3 +197,19 @@ def test_only_a_star_makes_a_schedule_follow_real_time(cron: str, fires: int) ->
     before, after = from_rfc3339("2026-10-24T23:59:59Z"), from_rfc3339("2026-10-25T02:00:00Z")
 
     assert count_ticks(schedule, before, after, 100) == (fires, True)
+
+
+@pytest.mark.sem("SEM-SCHED-9")
+def test_what_a_gap_swallows_can_be_told() -> None:
+    """With `skip` each swallowed time is named once, at the gap; times that exist beside it are no loss."""
+    schedule = a_cron("30 2 * * *", zone="America/New_York", dst={"gap": "skip"})
+    shifting = a_cron("30 2 * * *", zone="America/New_York")
+    both = a_cron("30 2 * * *", "0 3 * * *", zone="America/New_York", dst={"gap": "skip"})
+    low, high = from_rfc3339("2026-01-01T00:00:00Z"), from_rfc3339("2028-01-01T00:00:00Z")
+
+    found = [(short(tick.at), tick.nominal_local) for tick in gap_skips(schedule, low, high)]
+
+    assert found == [("2026-03-08T07:00Z", "2026-03-08T02:30:00"), ("2027-03-14T07:00Z", "2027-03-14T02:30:00")]
+    assert gap_skips(shifting, low, high) == ()
+    assert gap_skips(both, low, high) == ()
+    assert gap_skips(schedule, from_rfc3339("2026-03-08T07:00:00Z"), from_rfc3339("2026-12-31T00:00:00Z")) == ()

@@ -21,6 +21,7 @@ from tickwright.domain.schedules import (
     ScheduleRefused,
     compact,
     from_compact,
+    next_tick,
     parse,
     refuse_if_never,
 )
@@ -212,8 +213,12 @@ def test_what_has_nothing_left_to_fire_is_refused(spec: dict[str, object], point
 
 def test_what_has_something_left_to_fire_is_not_refused() -> None:
     """The same shift-policy schedule has ticks, and so has one that ends after its next tick."""
-    refuse_if_never(parse({"cron": "30 2 * 3 0#2", "timezone": "America/New_York"}), NOW)
-    refuse_if_never(parse({"cron": "* * * * *", "endAt": "2026-11-29T22:58:00Z"}), NOW)
+    shifted = parse({"cron": "30 2 * 3 0#2", "timezone": "America/New_York"})
+    ending = parse({"cron": "* * * * *", "endAt": "2026-11-29T22:58:00Z"})
+
+    for schedule in (shifted, ending):
+        refuse_if_never(schedule, NOW)
+        assert next_tick(schedule, NOW) is not None
 
 
 @pytest.mark.sem("SEM-SCHED-13")

@@ -6,7 +6,10 @@ inside this package; everything that leaves it is an Instant. Promise: docs/sema
 
 from tickwright.domain.schedules.compact import compact, from_compact
 from tickwright.domain.schedules.expression import DayMatch, Expression
+from tickwright.domain.schedules.gaps import gap_skips
 from tickwright.domain.schedules.hashing import HashIdentity
+from tickwright.domain.schedules.lint import LintNote
+from tickwright.domain.schedules.preview import Preview, PreviewTick, preview
 from tickwright.domain.schedules.refusals import FieldError, ScheduleRefused
 from tickwright.domain.schedules.spec import parse, refuse_if_never
 from tickwright.domain.schedules.ticks import count_ticks, latest_tick, next_tick
@@ -21,17 +24,22 @@ __all__ = [
     "FieldError",
     "Gap",
     "HashIdentity",
+    "LintNote",
     "OneOff",
     "Overlap",
+    "Preview",
+    "PreviewTick",
     "Schedule",
     "ScheduleRefused",
     "Tick",
     "compact",
     "count_ticks",
     "from_compact",
+    "gap_skips",
     "latest_tick",
     "next_tick",
     "parse",
+    "preview",
     "refuse_if_never",
     "tzdata_version",
 ]

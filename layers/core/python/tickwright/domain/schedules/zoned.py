@@ -13,9 +13,9 @@ from tickwright.domain.schedules.zones import Piece, Zone, piece_at
 # Beyond this distance a change of the clock (under a day) can no longer repeat a local time already passed.
 _FAR_S = 2 * DAY_S
 UTC_MIN, UTC_MAX = (DAY_MIN + 2) * DAY_S, (DAY_MAX - 1) * DAY_S
-# About three pieces a candidate, so some eighty candidates. Only a schedule all of whose times fall into gaps that it
+# About three pieces a candidate, so some forty candidates. Only a schedule all of whose times fall into gaps that it
 # skips (02:30 on the Sunday of the change) comes this far, and it has no tick.
-_PIECES_MAX = 256
+_PIECES_MAX = 128
 
 
 class ZonedTick(NamedTuple):

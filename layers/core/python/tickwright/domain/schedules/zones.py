@@ -74,7 +74,7 @@ _CLOCK_CHANGE_S_MAX = 3 * 3_600
 # About 388 days: one look-up covers a year's schedule, and a power of two divides fast.
 _CHUNK_S = 2**25
 # No two changes of any zone are nearer than 6.9 days (a test reads every zone), so each step holds one at most.
-_STEP_S = 5 * 86_400
+_STEP_S = 6 * 86_400
 _MARGIN_S = 2 * 86_400
 _UTC_FIRST = int(datetime(1, 1, 3, tzinfo=UTC).timestamp())
 _UTC_LAST = int(datetime(9999, 12, 29, tzinfo=UTC).timestamp())
@@ -193,6 +193,6 @@ def _border(zone: ZoneInfo, low: int, high: int) -> int:
 def _offset(zone: ZoneInfo, utc_s: int) -> int:
     # Beyond the years that datetime has, the offset stays as it was.
     within = min(max(utc_s, _UTC_FIRST), _UTC_LAST)
-    offset = datetime.fromtimestamp(within, UTC).astimezone(zone).utcoffset()
+    offset = datetime.fromtimestamp(within, zone).utcoffset()
     assert offset is not None
     return offset.days * 86_400 + offset.seconds
