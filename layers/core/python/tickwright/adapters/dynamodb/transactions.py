@@ -61,7 +61,7 @@ async def _all_applied(reader: Reader, asked: Sequence[Asked]) -> list[Outcome[A
 
 
 async def _cancelled(reader: Reader, asked: Sequence[Asked], reasons: Sequence[_Reason]) -> list[Outcome[Any]]:
-    """Refused, unless each change that was refused shows that it has been applied before: then all of them were."""
+    """Refused, unless it was carried out before: a refused change knows its work, and the others would change nothing."""
     old = {
         one.place: reason.get("Item")
         for one, reason in zip(asked, reasons, strict=True)
@@ -69,8 +69,9 @@ async def _cancelled(reader: Reader, asked: Sequence[Asked], reasons: Sequence[_
     }
     if any(isinstance(one.judged(old[one.place]), Refused) for one in asked if one.place in old):
         return [Refused(one.entity(old.get(one.place))) for one in asked]
-    found = old | await items_of(reader, [one for one in asked if one.place not in old])
-    entities = [one.entity(found.get(one.place)) for one in asked]
-    if None in entities:
-        return [Refused(entity) for entity in entities]
-    return [Applied(entity) for entity in entities]
+    others = [one for one in asked if one.place not in old]
+    found = old | await items_of(reader, others)
+    entities = {one.place: one.entity(found.get(one.place)) for one in asked}
+    if all(one.change.decide(entities[one.place]) == entities[one.place] is not None for one in others):
+        return [Applied(entities[one.place]) for one in asked]
+    return [Refused(entities[one.place]) for one in asked]
