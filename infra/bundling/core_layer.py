@@ -34,7 +34,12 @@ class CoreRecipe:
 
 def core_code() -> lambda_.Code:
     """The layer's content, named by the hash of the library's files."""
-    return bundled(LIBRARY, key=content_key(root=LIBRARY, files=_shipped()), recipe=CoreRecipe())
+    return bundled(LIBRARY, key=core_key(), recipe=CoreRecipe())
+
+
+def core_key() -> str:
+    """The name of the layer's content as the files are now."""
+    return content_key(root=LIBRARY, files=_shipped())
 
 
 def _shipped() -> list[Path]:
