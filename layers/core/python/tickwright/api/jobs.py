@@ -79,7 +79,7 @@ async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
         if first_at is None:
             raise
         spec = read_shaped(call, body, job_id, first_at)
-    return granted(await submit(call.kit, call.tenant_id, spec, request))
+    return granted(await submit(call.kit, call.tenant_id, spec, request, job_id=job_id))
 
 
 async def list_all(call: Call) -> Response:

@@ -42,13 +42,22 @@ class Submitted:
     replayed: bool
 
 
-async def submit(kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestKey) -> Submitted | Refusal:
-    """Create a job once for a request key, however often the request comes."""
+async def submit(
+    kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestKey, *, job_id: JobId | None = None
+) -> Submitted | Refusal:
+    """Create a job once for a request key, however often the request comes.
+
+    `job_id` is the id that the spec's H was resolved for, where there is one; a repeat keeps the first request's.
+    """
     noted = await kit.store.idempotency(tenant_id, request.key)
     if noted is not None and noted.expires_at > kit.clock.now():
         return await _replay(kit, noted, request)
     definition = Definition(
-        job_id=JobId(kit.entropy.token()), version=1, tenant_id=tenant_id, created_at=kit.clock.now(), spec=spec
+        job_id=job_id or JobId(kit.entropy.token()),
+        version=1,
+        tenant_id=tenant_id,
+        created_at=kit.clock.now(),
+        spec=spec,
     )
     head = new_head(kit, definition, first_run(definition))
     outcomes = await kit.store.write_together(_writes(kit, head, definition, request))
@@ -58,7 +67,7 @@ async def submit(kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestK
         return Submitted(head=head, definition=definition, replayed=False)
     refusal = await _judge(kit, outcomes, request)
     if isinstance(refusal, Refusal) and refusal.code is Code.NAME_TAKEN and await _free(kit, tenant_id, spec.name):
-        return await submit(kit, tenant_id, spec, request)
+        return await submit(kit, tenant_id, spec, request, job_id=job_id)
     return refusal
 
 
