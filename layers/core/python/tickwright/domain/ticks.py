@@ -88,9 +88,8 @@ def choose(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int
         case CatchUpMode.ALL:
             return _choose_all(schedule, due, now=now, horizon=horizon)
         case CatchUpMode.LATEST:
-            latest = latest_tick(schedule, now, Instant(due - 1))
-            assert latest is not None, "the due tick itself is one"
-            fire = latest.at if latest.at >= horizon else None
+            latest = _latest(schedule, due, now)
+            fire = latest if latest >= horizon else None
             return Choice(fire=fire, passed=_range(schedule, due, before=fire, now=now))
         case CatchUpMode.NONE:
             return Choice(fire=None, passed=_range(schedule, due, before=None, now=now))
@@ -109,11 +108,17 @@ def _choose_all(schedule: Schedule, due: Instant, *, now: Instant, horizon: Inst
 def _range(schedule: Schedule, due: Instant, *, before: Instant | None, now: Instant) -> PassedOver | None:
     """The ticks from the due one up to the one that is fired, or up to now."""
     until = now if before is None else Instant(before - 1)
-    last = latest_tick(schedule, until, Instant(due - 1)) if until >= due else None
-    if last is None:
+    if until < due:
         return None
-    count, exact = count_ticks(schedule, Instant(due - 1), last.at, limits.PASSED_OVER_COUNT_MAX)
-    return PassedOver(first=due, last=last.at, count=count, exact=exact)
+    last = _latest(schedule, due, until)
+    more, exact = count_ticks(schedule, due, last, limits.PASSED_OVER_COUNT_MAX - 1)
+    return PassedOver(first=due, last=last, count=1 + more, exact=exact)
+
+
+def _latest(schedule: Schedule, due: Instant, until: Instant) -> Instant:
+    """The last tick from the due one on, which is one in any case: an edit may have kept it from the schedule before."""
+    later = latest_tick(schedule, until, due)
+    return due if later is None else later.at
 
 
 def _verdict(head: Head, choice: Choice, *, occupied: bool) -> Verdict | None:

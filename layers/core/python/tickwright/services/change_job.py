@@ -48,20 +48,26 @@ async def cancel_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
 
 async def pause_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
     """Stop firing: after the answer no tick later than the pause starts. What runs goes on."""
-    paused_at = kit.clock.now()
+    now = kit.clock.now()
     head = await _load(kit, tenant_id, job_id, if_match, becomes=JobStatus.PAUSED)
     if isinstance(head, Refusal):
         return head
+    after = head.paused_at or now
     if head.status is not JobStatus.PAUSED:
-        new = replace(
-            _next_version(kit, head), status=JobStatus.PAUSED, bucket=None, next_run_at=None, paused_at=paused_at
-        )
-        written = await _write(kit, head, new, [], pins_fired=False)
+        written = await _write(kit, head, _paused(kit, head, now), [], pins_fired=False)
         if isinstance(written, Refusal):
             return written
         head = written
-    refusal = await retract(kit, head, after=head.paused_at or paused_at, reason=Reason.PAUSED)
+    refusal = await retract(kit, head, after=after, reason=Reason.PAUSED)
     return refusal or await _changed(kit, head, "pause")
+
+
+def _paused(kit: Kit, head: Head, now: Instant) -> Head:
+    """The head of a paused job. A tick that is due and undecided is held back too: it is told or caught up at resume."""
+    held_from = now if head.next_run_at is None else Instant(min(now, head.next_run_at - 1))
+    return replace(
+        _next_version(kit, head), status=JobStatus.PAUSED, bucket=None, next_run_at=None, paused_at=held_from
+    )
 
 
 async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:

@@ -1,0 +1,5 @@
+"""What a chaos run has found is shown again in virtual time, on an installation in memory."""
+
+from tests.support.virtual_time import pytest_asyncio_loop_factories, world
+
+__all__ = ["pytest_asyncio_loop_factories", "world"]

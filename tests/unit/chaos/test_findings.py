@@ -1,0 +1,102 @@
+"""What chaos runs have found, each as the smallest story that shows it."""
+
+from tests.support.builders import TENANT
+from tests.support.kits import World
+from tickwright.domain.executions import Execution, Reason
+from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head
+from tickwright.services.change_job import edit_job, pause_job, resume_job
+from tickwright.services.jobs import JobView
+
+LATE_MS = 90_000  # longer than a tick may be late
+DUE_SOON_MS = 600_000  # beyond the look-ahead, so that submit does not fire it
+
+
+async def _edited(world: World, head: Head, schedule: dict[str, object], catch_up: str) -> Head:
+    spec = world.spec(schedule=schedule, catchup={"mode": catch_up})
+    view = await edit_job(world.kit, TENANT, head.job_id, spec, head.version)
+    assert isinstance(view, JobView)
+    return view.head
+
+
+async def _rows(world: World, job_id: JobId, until: Instant) -> list[Execution]:
+    await world.drain_until(until)
+    return await world.executions(job_id)
+
+
+async def test_a_due_tick_that_an_edit_keeps_is_counted_among_those_passed_over(world: World) -> None:
+    """Its new schedule does not have it, and it is still the first of the range."""
+    head = await world.submit(schedule={"every": "PT10M", "phase": "PT5M1S"})
+    assert head.next_run_at is not None
+    kept = head.next_run_at
+    world.clock.advance_to(Instant(kept + LATE_MS))
+    edited = await _edited(world, head, {"every": "PT30S"}, "latest")
+
+    rows = await _rows(world, head.job_id, Instant(kept + LATE_MS + 1_000))
+
+    assert edited.next_run_at == kept
+    (passed,) = [row.passed for row in rows if row.passed is not None]
+    assert (passed.first, passed.last, passed.count) == (kept, kept + 59_000, 3)
+
+
+async def test_a_due_tick_that_an_edit_keeps_has_a_row_though_nothing_else_is_passed_over(world: World) -> None:
+    """Between it and the tick that is fired the new schedule has none."""
+    head = await world.submit(schedule={"every": "PT10M", "phase": "PT5M1S"})
+    assert head.next_run_at is not None
+    kept = head.next_run_at
+    world.clock.advance_to(Instant(kept + LATE_MS))
+    await _edited(world, head, {"every": "PT1M"}, "latest")
+
+    rows = await _rows(world, head.job_id, Instant(kept + LATE_MS + 1_000))
+
+    passed = [(row.passed.first, row.passed.last, row.passed.count) for row in rows if row.passed is not None]
+    fired = [row.scheduled_at for row in rows if row.passed is None]
+    assert (passed, fired) == ([(kept, kept, 1)], [kept + 59_000])
+
+
+async def test_a_due_tick_that_an_edit_keeps_is_fired_if_the_new_schedule_has_no_later_one_yet(world: World) -> None:
+    """It is the latest that is due: the job must not stand still until its new schedule ticks."""
+    head = await world.submit(schedule={"every": "PT10M", "phase": "PT5M1S"})
+    assert head.next_run_at is not None
+    kept = head.next_run_at
+    world.clock.advance_to(Instant(kept + LATE_MS))
+    await _edited(world, head, {"every": "P1D"}, "latest")
+
+    rows = await _rows(world, head.job_id, Instant(kept + LATE_MS + 1_000))
+
+    assert [(row.scheduled_at, row.state.value) for row in rows] == [(kept, "SUCCEEDED")]
+
+
+async def test_a_tick_that_was_due_and_undecided_at_a_pause_is_told_with_those_of_the_pause(world: World) -> None:
+    """No scheduler came by between its time and the pause: it is held back like the others, never silently lost."""
+    head = await world.submit(schedule={"every": "PT10M"})
+    assert head.next_run_at is not None
+    due = head.next_run_at
+    world.clock.advance_to(Instant(due + 2_000))
+    await pause_job(world.kit, TENANT, head.job_id, None)
+    world.clock.advance_to(Instant(due + DUE_SOON_MS + 2_000))
+
+    await resume_job(world.kit, TENANT, head.job_id, None)
+
+    (row,) = await world.executions(head.job_id)
+    assert row.passed is not None
+    assert (row.reason, row.passed.first, row.passed.count) == (Reason.PAUSED, due, 2)
+
+
+async def test_a_tick_that_was_due_and_undecided_at_a_pause_is_caught_up_where_paused_time_is(world: World) -> None:
+    """`onResume: catchup` goes on after the last tick that was decided."""
+    head = await world.submit(
+        schedule={"every": "PT10M"}, overlap={"mode": "allow"}, catchup={"mode": "all", "onResume": "catchup"}
+    )
+    assert head.next_run_at is not None
+    due = head.next_run_at
+    world.clock.advance_to(Instant(due + 2_000))
+    await pause_job(world.kit, TENANT, head.job_id, None)
+    world.clock.advance_to(Instant(due + DUE_SOON_MS + 2_000))
+
+    view = await resume_job(world.kit, TENANT, head.job_id, None)
+
+    assert isinstance(view, JobView)
+    rows = await _rows(world, head.job_id, Instant(due + DUE_SOON_MS + 5_000))
+    assert [row.scheduled_at for row in rows] == [due, due + DUE_SOON_MS]
