@@ -326,7 +326,7 @@ def test_of_two_takers_of_a_bucket_exactly_one_wins(place: Place[Store]) -> None
 
 @pytest.mark.sem("SEM-CANCEL-2")
 def test_a_stopping_run_ends_once(place: Place[Store]) -> None:
-    """The holder says twice that it has stopped, and a zombie of an older epoch once: one end, the zombie is refused."""
+    """The holder says twice that it has stopped, and a zombie of an older epoch says it once: there is one end."""
     stopping = [
         an_execution(job_id=a_job_id(turn), state=State.CANCELLING, lease_epoch=2) for turn in range(FEW_ROUNDS)
     ]
