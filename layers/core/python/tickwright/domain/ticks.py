@@ -116,7 +116,7 @@ def _range(schedule: Schedule, due: Instant, *, before: Instant | None, now: Ins
 
 
 def _latest(schedule: Schedule, due: Instant, until: Instant) -> Instant:
-    """The last tick from the due one on, which is one in any case: an edit may have kept it from the schedule before."""
+    """The last tick from the due one on, which is one in any case: an edit may have kept it from an older schedule."""
     later = latest_tick(schedule, until, due)
     return due if later is None else later.at
 

@@ -63,7 +63,10 @@ async def pause_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | 
 
 
 def _paused(kit: Kit, head: Head, now: Instant) -> Head:
-    """The head of a paused job. A tick that is due and undecided is held back too: it is told or caught up at resume."""
+    """The head of a paused job.
+
+    A tick that is due and undecided is held back too: resume tells of it, or catches it up.
+    """
     held_from = now if head.next_run_at is None else Instant(min(now, head.next_run_at - 1))
     return replace(
         _next_version(kit, head), status=JobStatus.PAUSED, bucket=None, next_run_at=None, paused_at=held_from
