@@ -1,0 +1,1 @@
+"""Does the whole keep its promises while its processes are killed and frozen? `python -m tests.chaos` asks for a minute."""

@@ -1,0 +1,144 @@
+"""One process of a run: `python -m tests.chaos.child <settings as JSON>`, a scheduler with its watch, or a worker.
+
+It is wired as in the product; only its store may strike it down on purpose. It ends gracefully on SIGTERM, and at once when its
+parent is gone.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, cast
+
+from tests.chaos import plants
+from tests.chaos.behaviour import registry
+from tests.chaos.brittle import BrittleStore, Fate
+from tests.chaos.evidence import ATTEMPTS, EVENTS, Diary
+from tests.chaos.timetable import Aim, AtWrite, Blow, Fault, Role
+from tickwright.adapters.targets.python import PythonRunner
+from tickwright.domain.events import Happening
+from tickwright.domain.ids import WorkerId
+from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.watch import WatchLoop
+from tickwright.loops.worker import WorkerLoop
+from tickwright.ports.store import Store
+from tickwright.services.kit import Kit
+from tickwright.wiring.embedded import embedded_kit
+
+SCALE = 0.05
+BUCKETS = 8
+_LOOK_S = 0.1
+_STALLED_S = 0.5
+_GRACE_MS = 1_500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a process is started with."""
+
+    role: Role
+    member: str  # fresh for each life: w1.3 is the third life of w1
+    slot: int
+    slots: int
+    folder: Path
+    faults: tuple[Fault, ...]
+    quiet_at_ms: int
+    plant: str
+
+    @property
+    def ready(self) -> Path:
+        """A file that says that the process is at work."""
+        return self.folder / f"{self.member}.ready"
+
+    def dump(self) -> str:
+        """As an argument of a command."""
+        faults = [_dumped(fault) for fault in self.faults if isinstance(fault.trigger, AtWrite)]
+        plain = {"role": self.role.value, "folder": str(self.folder), "faults": faults}
+        rest = {name: getattr(self, name) for name in ("member", "slot", "slots", "quiet_at_ms", "plant")}
+        return json.dumps({**plain, **rest})
+
+    @classmethod
+    def load(cls, text: str) -> Self:
+        """Read it back."""
+        found = json.loads(text)
+        faults = tuple(_loaded(fault) for fault in found.pop("faults"))
+        role, folder = Role(found.pop("role")), Path(found.pop("folder"))
+        return cls(role=role, folder=folder, faults=faults, **found)
+
+
+def _dumped(fault: Fault) -> dict[str, Any]:
+    assert isinstance(fault.trigger, AtWrite)
+    trigger = fault.trigger
+    return {"blow": fault.blow.value, "aim": trigger.aim.value, "nth": trigger.nth, "before": trigger.before}
+
+
+def _loaded(found: dict[str, Any]) -> Fault:
+    trigger = AtWrite(aim=Aim(found["aim"]), nth=found["nth"], before=found["before"])
+    return Fault(blow=Blow(found["blow"]), trigger=trigger)
+
+
+@dataclass(frozen=True, slots=True)
+class DiaryTelemetry:
+    """Events of the product as lines of the process's diary: what is written before a kill stays."""
+
+    diary: Diary
+    member: str
+
+    def emit(self, happening: Happening) -> None:
+        """One line."""
+        self.diary.note({"event": happening.name.value, "member": self.member, **happening.about, **happening.measured})
+
+    def stalled(self, took_ns: int) -> None:
+        """The process could do nothing for so long, up to now."""
+        from_ms = (time.time_ns() - took_ns) // 1_000_000
+        self.diary.note({"event": "stalled", "member": self.member, "fromMs": from_ms})
+
+
+async def main(settings: Settings) -> None:
+    """Serve until told to stop."""
+    plants.install(settings.plant)
+    events = Diary(settings.folder / f"{settings.member}.{EVENTS}.jsonl", sure=False)
+    telemetry = DiaryTelemetry(events, settings.member)
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), _leave_with_the_parent)
+    async with embedded_kit(settings.folder / "store.db", telemetry, scale=SCALE, buckets=BUCKETS) as kit:
+        fate = Fate(faults=list(settings.faults), over_at_ms=settings.quiet_at_ms)
+        brittle = replace(kit, store=cast("Store", BrittleStore(kit.store, fate, telemetry.stalled)))
+        watching = asyncio.create_task(_watch_the_loop(telemetry))
+        settings.ready.touch()
+        await _serve(settings, brittle, stop)
+        watching.cancel()
+
+
+def _leave_with_the_parent() -> None:
+    """The parent holds the other end of stdin: it says nothing, so that its end is all that there is to read."""
+    os._exit(3)
+
+
+async def _serve(settings: Settings, kit: Kit, stop: asyncio.Event) -> None:
+    if settings.role is Role.SCHEDULER:
+        scheduler = SchedulerLoop(kit, settings.member, slot=settings.slot, slots=settings.slots)
+        await asyncio.gather(scheduler.run(stop), WatchLoop(kit).run(stop))
+        return
+    diary = Diary(settings.folder / f"{settings.member}.{ATTEMPTS}.jsonl", sure=True)
+    runners = {"python": PythonRunner(registry(diary, settings.member))}
+    await WorkerLoop(kit, runners, WorkerId(settings.member), grace_ms=_GRACE_MS).run(stop)
+
+
+async def _watch_the_loop(telemetry: DiaryTelemetry) -> None:
+    """Notes whenever the event loop stood still: frozen, starved of the processor, or held up by the code of a job."""
+    while True:
+        began_ns = time.monotonic_ns()
+        await asyncio.sleep(_LOOK_S)
+        took_ns = time.monotonic_ns() - began_ns
+        if took_ns > _STALLED_S * 1e9:
+            telemetry.stalled(took_ns)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Settings.load(sys.argv[1])))

@@ -1,0 +1,158 @@
+"""What a checker is given: what was acknowledged, what user code wrote down, and what the store holds in the end.
+
+Must not judge. Times are UTC milliseconds; `_ns` are nanoseconds of the one monotonic clock of the machine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId
+from tickwright.domain.jobs import Head, JobStatus
+from tickwright.domain.journal import Entry
+from tickwright.domain.limits import Durations
+from tickwright.domain.transitions import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt by the evidence of user code. Without an end: its process was killed, or still stands still."""
+
+    ref: ExecutionRef
+    epoch: int
+    attempt: int
+    member: str
+    version: int  # of the job's definition, by the payload that the code was given
+    scheduled_ms: int
+    claimed_ms: int
+    deadline_ms: int  # the end of its time limit
+    started_ms: int
+    started_ns: int
+    ended_ms: int | None = None
+    ended_ns: int | None = None
+    outcome: str | None = None  # success, failure, fatal, later; cut: it was made to end
+    mark: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    """A process could do nothing: it was frozen, starved, or waited for the store."""
+
+    member: str
+    from_ms: int
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """One tick."""
+
+    at_ms: int
+
+    def after(self, instant_ms: int) -> Iterator[int]:
+        """The ticks strictly later than an instant."""
+        if self.at_ms > instant_ms:
+            yield self.at_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """A tick each period, up to a last instant: computed here by plain arithmetic, apart from the product's own schedules."""
+
+    period_ms: int
+    phase_ms: int
+    until_ms: int
+
+    def after(self, instant_ms: int) -> Iterator[int]:
+        """The ticks strictly later than an instant."""
+        at = instant_ms - (instant_ms - self.phase_ms) % self.period_ms + self.period_ms
+        while at <= self.until_ms:
+            yield at
+            at += self.period_ms
+
+
+Rhythm = Once | Beat
+
+
+class Kind(Enum):
+    """What the driver asked for."""
+
+    SUBMIT = "submit"
+    PAUSE = "pause"
+    RESUME = "resume"
+    EDIT = "edit"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Where an execution stood when the driver looked at it, right after an answer."""
+
+    state: State
+    epoch: int
+    scheduled_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change of a job that was acknowledged, with the head as the answer showed it."""
+
+    kind: Kind
+    invoked_ms: int
+    acked_ms: int
+    acked_ns: int
+    version: int
+    definition_version: int
+    status: JobStatus
+    next_ms: int | None
+    decided_ms: int | None  # the last tick that was decided or passed over before the change
+    rhythm: Rhythm  # in force after it
+    census: Mapping[ExecutionKey, Seen] = field(default_factory=dict)  # of a pause or cancel: all executions after the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """An execution whose cancellation was acknowledged."""
+
+    key: ExecutionKey
+    acked_ns: int
+    epoch: int
+
+
+class Expect(Enum):
+    """How an execution of a job must end when nobody cancels it and its workers do not use its attempts up."""
+
+    SUCCEED = "succeed"
+    DIE = "die"
+
+
+@dataclass(slots=True, kw_only=True)
+class Story:
+    """One job as its owner knows it: what was acknowledged, in order."""
+
+    job_id: JobId
+    name: str
+    expect: Expect
+    overlaps: bool  # policy allow
+    catches_up_paused: bool
+    changes: list[Change] = field(default_factory=list)
+    manual: set[ExecutionKey] = field(default_factory=set)  # run-now requests that were acknowledged
+    stops: list[Stop] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All of one run."""
+
+    stories: Sequence[Story]
+    attempts: Sequence[Attempt]
+    stalls: Sequence[Stall]
+    attended: Sequence[tuple[int, int]]  # when at least one scheduler was up and not frozen
+    executions: Mapping[ExecutionRef, Execution]
+    heads: Mapping[JobId, Head]
+    entries: Sequence[Entry]  # what the journal still holds
+    letters: frozenset[ExecutionRef]
+    durations: Durations
+    last_tick_ms: int
+    broken: Sequence[str] = ()  # what a process said about a bug of its own, or how it ended unasked
