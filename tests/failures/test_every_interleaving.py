@@ -1,0 +1,100 @@
+"""Any two of the protocol's operations may meet at any of their calls: whatever the order, the promises hold.
+
+Each pair is explored to the end on the real store; every different ending is drained by fresh processes and judged.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations_with_replacement
+
+import pytest
+
+from tests.failures.scenes import SCENES, Scene, operations
+from tests.support.interleave import Ending, Explorer
+from tests.support.kits import World
+from tests.support.ledger import check_all, check_covered, check_ledger
+from tickwright.domain.executions import Execution
+from tickwright.domain.jobs import JobStatus
+from tickwright.domain.transitions import State
+from tickwright.services.jobs import JobView
+
+_CHANGES = ("cancel_job", "pause", "edit")
+MEETINGS = {
+    "due-skip": ("fire", "stale_fire", "resolve", "run_now", *_CHANGES),
+    "due-allow": ("fire", "stale_fire", "resolve", "run_now", *_CHANGES),
+    "running": ("fire", "claim", "complete", "fail", "resolve", "cancel_execution", "run_now", *_CHANGES),
+    "lease-over": ("claim_held", "complete", "fail", "reap", "resolve", "cancel_execution", *_CHANGES),
+    "busy": ("fire", "stale_fire", "complete", "fail", "resolve", "cancel_execution", "run_now", *_CHANGES),
+    "paused": ("stale_fire", "resume", "resolve", "run_now", "cancel_job", "edit"),
+}
+PAIRS = [(scene, *pair) for scene, names in MEETINGS.items() for pair in combinations_with_replacement(names, 2)]
+
+
+@pytest.mark.parametrize(("scene", "one", "other"), PAIRS)
+async def test_the_promises_hold_whatever_the_order(scene: str, one: str, other: str) -> None:
+    """Two operations, every interleaving of their calls, and then fresh processes until the world is quiet."""
+    found = await found_in(scene)
+    explorer = explorer_of(found, (one, other))
+
+    endings = [await check_ending(found, (one, other), ending) async for ending in explorer.endings()]
+
+    assert endings
+
+
+async def found_in(scene: str) -> Scene:
+    """The scene, from a world of its own."""
+    world = World()
+    found = await SCENES[scene](world)
+    await world.close()
+    return found
+
+
+def explorer_of(scene: Scene, names: Sequence[str], *, deaths: int = 0) -> Explorer:
+    """Explores what happens when these operations meet."""
+    known = operations(scene)
+    chosen = [(f"{name}-{number}", known[name]) for number, name in enumerate(names)]
+    return Explorer(image=scene.image, clock_at=scene.now, operations=chosen, deaths=deaths)
+
+
+async def check_ending(scene: Scene, names: Sequence[str], ending: Ending) -> str:
+    """Drain it, then judge it."""
+    try:
+        await ending.world.drain()
+        await check_all(ending.world)
+        await check_answers(scene, names, ending)
+    except AssertionError as wrong:
+        wrong.add_note(ending.way)
+        wrong.add_note("\n".join(str(row) for row in await ending.world.executions()))
+        raise
+    return ending.way
+
+
+async def check_answers(scene: Scene, names: Sequence[str], ending: Ending) -> None:
+    """What was answered holds."""
+    world = ending.world
+    for name, answer in zip(names, ending.answers, strict=True):
+        if name == "cancel_job" and isinstance(answer, JobView):
+            await check_cancelled(scene, ending)
+        if name == "complete" and isinstance(answer, Execution) and answer.state is State.SUCCEEDED:
+            row = await world.kit.store.execution(answer.ref)
+            assert row is not None
+            assert (row.state, row.result, row.lease_epoch) == (State.SUCCEEDED, "1", answer.lease_epoch)
+    head = await world.head(scene.job.job_id)
+    if head.status is JobStatus.PAUSED:
+        assert head.paused_at is not None
+        assert [start for start in world.runner.starts if start.scheduled_at > head.paused_at] == []
+    elif head.status is not JobStatus.CANCELLED:
+        edited = head.version != scene.job.version
+        await (check_covered(world, scene.job, until=scene.now) if edited else check_ledger(world, scene.job))
+
+
+async def check_cancelled(scene: Scene, ending: Ending) -> None:
+    """NoStartAfterCancelAck: what the drain would start is later than the answer, so there is nothing of it."""
+    answered = next(number for number, (what, about) in enumerate(ending.notes) if _is_cancel(what, about))
+    assert [note for note in ending.notes[answered:] if note[0] == "start"] == []
+    before = [about for what, about in ending.notes if what == "start"]
+    assert len(ending.world.runner.starts) == len(before)
+    assert (await ending.world.head(scene.job.job_id)).status is JobStatus.CANCELLED
+
+
+def _is_cancel(what: str, about: object) -> bool:
+    return what == "answered" and isinstance(about, tuple) and about[0].startswith("cancel_job")
