@@ -27,7 +27,7 @@ def page() -> str:
     """The whole page."""
     found = {path.name for path in PARTS.glob("*.md")}
     assert found == set(ORDER), f"docs/semantics.d and tools/semantics.py disagree on {sorted(found ^ set(ORDER))}"
-    parts = [(PARTS / name).read_text().strip() for name in ORDER]
+    parts = [(PARTS / name).read_text().strip().replace("](../", "](") for name in ORDER]
     note = "<!-- Written by `make semantics` from docs/semantics.d and the domain: change those. -->"
     return "\n\n".join([note, parts[0], *parts[1:-1], _states(), _events(), parts[-1]]) + "\n"
 

@@ -39,14 +39,14 @@ def lambda_handler(event: Mapping[str, Sequence[Record]], context: Context) -> d
 async def _work(records: Sequence[Record], duration_ms: int) -> list[str]:
     loop = asyncio.get_running_loop()
     draining = loop.create_future()
-    loop.call_later(duration_ms / 1_000, draining.set_result, None)
+    timer = loop.call_later(duration_ms / 1_000, draining.set_result, None)
     worker_id = WorkerId(f"lambda-{_KIT.entropy.token()}")
     worker = Worker(kit=_KIT, runners=_RUNNERS, worker_id=worker_id, draining=draining)
-    received = [received_of(record) for record in records]
-    answers = await run_hints(worker, received)
-    for one, answer in zip(received, answers, strict=True):
-        if isinstance(answer, NotNow):
-            with contextlib.suppress(Unavailable):  # then it comes when its visibility ends: later, not never
-                await _KIT.queue.show_again(one, after_ms=answer.after_ms)
-    comes_again = [isinstance(answer, NotNow) for answer in answers]
-    return [record["messageId"] for record, again in zip(records, comes_again, strict=True) if again]
+    hints = [(record["messageId"], received) for record in records if (received := received_of(os.environ, record))]
+    answers = await run_hints(worker, [received for _, received in hints])
+    timer.cancel()
+    again = [(one, answer) for one, answer in zip(hints, answers, strict=True) if isinstance(answer, NotNow)]
+    for (_, received), answer in again:
+        with contextlib.suppress(Unavailable):  # then it comes when its visibility ends: later, not never
+            await _KIT.queue.show_again(received, after_ms=answer.after_ms)
+    return [message_id for (message_id, _), _ in again]

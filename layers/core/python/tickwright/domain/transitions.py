@@ -1,15 +1,7 @@
 """How an execution may move: every transition, once, as a table.
 
-Everything else is derived from it: the conditions of the store, the diagram and the list in docs/semantics.md, the
-set of terminal states. Must not know how a condition is written in any store. Promise: SEM-STATE-1.
-
-    from      where the execution is
-    event     what somebody asks for
-    only if   a guard over the stored execution and the clock
-    to        where it goes
-    fence     who may cause it: ANYONE; whoever names the state and epoch it has SEEN; the HOLDER of the current
-    epoch; or, once the lease has EXPIRED by twice the clock error, whoever names the epoch it has seen effects   what
-    the same write does besides
+The stores' conditions, the diagram and list in docs/semantics.md and the set of terminal states are derived from it.
+Must not know how a condition is written in any store. Promise: SEM-STATE-1.
 """
 
 from enum import Enum
@@ -103,6 +95,13 @@ _DIED = (_X.END_LEASE, _X.END, _X.LETTER)
 _LEFT = (_X.LEAVE_WAITING_INDEX, _X.END)
 _LATE = (_X.LEAVE_WAITING_INDEX, _X.END, _X.LETTER)
 
+# from      where the execution is
+# event     what somebody asks for
+# only if   a guard over the stored execution and the clock
+# to        where it goes
+# fence     who may cause it: ANYONE; whoever names the state and epoch it has SEEN; the HOLDER of the current epoch;
+#           or, once the lease has EXPIRED by twice the clock error, whoever names the epoch it has seen
+# effects   what the same write does besides
 # fmt: off
 TRANSITIONS: tuple[Row, ...] = (
     #   from           event           only if           to             fence       effects

@@ -169,7 +169,7 @@ async def _load(
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
         return head
-    # A request whose reply was lost is repeated as it was: what it asked for is written, and the rest is still to be done.
+    # A request whose reply was lost is repeated as it was: what it asked for is written, the rest still to be done.
     repeated = head.status is becomes and if_match == head.version - 1
     if if_match not in {None, head.version} and not repeated:
         return _conflict(head)

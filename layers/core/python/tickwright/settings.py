@@ -1,0 +1,45 @@
+"""What an installation on AWS is told by its environment: names of tables and queues, and a few numbers.
+
+infra/environment.py writes exactly these; a test holds the two equal. A missing variable ends the start, not a request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tickwright.domain import limits
+from tickwright.domain.lanes import LANES, Lane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One installation."""
+
+    stage: str
+    buckets: int
+    scale: float
+    jobs_table: str
+    executions_table: str
+    journal_table: str
+    control_table: str
+    queue_urls: Mapping[Lane, str]
+    dead_queue_url: str
+
+    def __post_init__(self) -> None:
+        """Hold the bounds of the protocol."""
+        assert 1 <= self.buckets <= limits.BUCKETS_MAX
+        assert 0 < self.scale <= 1
+
+
+def from_environment(environ: Mapping[str, str]) -> Settings:
+    """Read them; KeyError names the one that is missing."""
+    return Settings(
+        stage=environ["TICKWRIGHT_STAGE"],
+        buckets=int(environ["TICKWRIGHT_BUCKETS"]),
+        scale=float(environ["TICKWRIGHT_SCALE"]),
+        jobs_table=environ["TICKWRIGHT_JOBS_TABLE"],
+        executions_table=environ["TICKWRIGHT_EXECUTIONS_TABLE"],
+        journal_table=environ["TICKWRIGHT_JOURNAL_TABLE"],
+        control_table=environ["TICKWRIGHT_CONTROL_TABLE"],
+        queue_urls={lane: environ[f"TICKWRIGHT_QUEUE_{lane.name}"] for lane in LANES},
+        dead_queue_url=environ["TICKWRIGHT_QUEUE_DEAD"],
+    )

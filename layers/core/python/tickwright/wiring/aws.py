@@ -1,0 +1,74 @@
+"""A kit on DynamoDB and SQS, as the environment of a function names them."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from tickwright.adapters.aws.clients import dynamodb_client, sqs_client
+from tickwright.adapters.clock_system import SystemClock
+from tickwright.adapters.dynamodb.engine import Options
+from tickwright.adapters.dynamodb.store import DynamoDbStore
+from tickwright.adapters.dynamodb.tables import TableNames
+from tickwright.adapters.entropy_system import SystemEntropy
+from tickwright.adapters.sqs.messages import received_from_record
+from tickwright.adapters.sqs.queue import QueueUrls, SqsQueue
+from tickwright.adapters.targets.http import HttpRunner
+from tickwright.adapters.telemetry.logs import LogTelemetry
+from tickwright.domain import limits
+from tickwright.domain.lanes import Lane
+from tickwright.ports.queue import Received
+from tickwright.ports.runner import Runner
+from tickwright.services.kit import Kit
+from tickwright.settings import Settings, from_environment
+
+_LOG = logging.getLogger("tickwright")
+
+
+def kit_from_env(environ: Mapping[str, str]) -> Kit:
+    """The kit of a function, made once a container: it holds connections, and no identity for a snapshot to share."""
+    _LOG.setLevel(logging.INFO)
+    return kit_from(from_environment(environ))
+
+
+def kit_from(settings: Settings) -> Kit:
+    """The kit of an installation."""
+    clock, entropy = SystemClock(), SystemEntropy()
+    tables = TableNames(
+        jobs=settings.jobs_table,
+        executions=settings.executions_table,
+        journal=settings.journal_table,
+        control=settings.control_table,
+    )
+    urls = QueueUrls(ready=settings.queue_urls, dead=settings.dead_queue_url)
+    return Kit(
+        store=DynamoDbStore(dynamodb_client(), tables, clock=clock, entropy=entropy, options=Options()),
+        queue=SqsQueue(sqs_client(), urls, clock=clock, entropy=entropy),
+        clock=clock,
+        entropy=entropy,
+        telemetry=LogTelemetry(),
+        durations=limits.STANDARD if settings.scale == 1.0 else limits.STANDARD.scaled(settings.scale),
+        buckets=settings.buckets,
+    )
+
+
+def runners_from_env(_environ: Mapping[str, str]) -> Mapping[str, Runner]:
+    """What the worker function runs. Private addresses are refused: tenants choose the URLs."""
+    return {"http": HttpRunner(allow_private=False)}
+
+
+def received_of(environ: Mapping[str, str], record: Mapping[str, Any]) -> Received | None:
+    """A record of an SQS event, of the lane whose queue it came from; None, and an error in the log, if it is no hint.
+
+    Dropping such a message loses nothing: a hint says only where to look, and the journal sends it again.
+    """
+    received = received_from_record(record, _lane_of(environ, str(record["eventSourceARN"])))
+    if received is None:
+        _LOG.error("unreadable message %s dropped", record["messageId"])
+    return received
+
+
+def _lane_of(environ: Mapping[str, str], arn: str) -> Lane:
+    """The lane whose queue has this ARN: the last part of an ARN and of a URL is the queue's name."""
+    urls = from_environment(environ).queue_urls
+    name = arn.rpartition(":")[2]
+    return next(lane for lane, url in urls.items() if url.rpartition("/")[2] == name)
