@@ -1,6 +1,6 @@
 """What wakes a loop: a rule that fires each minute, once per slot.
 
-Must not know what the loop does. Minutes may be 119 s apart: loops overlap and hand over through leases (SEM-LOOP-1).
+Must not know what the loop does. Minutes may be 119 s apart: loops overlap and hand over through leases (SEM-BUCKET-1).
 """
 
 import aws_cdk as cdk

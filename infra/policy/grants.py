@@ -56,14 +56,15 @@ _STEPS = (
 GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
     {
         "api": (
-            # Retract queries the executions of one job; submit and run-now take the loop's steps for what is due now.
-            Grant(Resource.JOBS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
+            # Submit and run-now take the loop's steps for what is due now.
+            Grant(Resource.JOBS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK)),
             Grant(Resource.JOBS_TENANT, (_QUERY,)),
+            # A job's ledger is queried, to be shown and to be retracted.
             Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
-            Grant(Resource.JOURNAL, (_PUT, _DELETE)),
-            # DeleteItem gives a name back when its job is renamed or ended.
-            Grant(Resource.CONTROL, (_GET, _QUERY, _PUT, _UPDATE, _DELETE, _CHECK)),
+            Grant(Resource.JOURNAL, (_PUT,)),
+            # Names, idempotency records, keys: a transaction that was refused reads them again together.
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK)),
             _SEND,
             _BURY,
         ),
@@ -73,7 +74,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
         "worker": (
             # The definition is read, and cached for ever; the head is updated when a waiting run is promoted.
             Grant(Resource.JOBS, (_GET, _UPDATE)),
-            Grant(Resource.EXECUTIONS, (_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
+            # A batch of claims goes out as statements; what their answers leave out is read.
+            Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
             Grant(Resource.JOURNAL, (_PUT,)),
             Grant(Resource.CONTROL, (_UPDATE,)),
             # What Lambda's poller needs to work for the function, and the function to give a hint back.

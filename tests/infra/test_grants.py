@@ -99,15 +99,15 @@ def test_nobody_scans_a_table(prod: Templates) -> None:
     assert not {action for action in actions if "Scan" in action or "*" in action or action == "dynamodb:PartiQLSelect"}
 
 
-def test_only_the_api_and_the_loops_may_delete(prod: Templates) -> None:
-    """A worker that is taken over by its payload can destroy no record."""
+def test_only_the_loops_may_delete_and_only_pages(prod: Templates) -> None:
+    """Whoever takes over the API or a worker can destroy no record."""
     deleters = {
         function: {resource for action, resource in granted(prod, function) if action == "dynamodb:DeleteItem"}
         for function in GRANTS
     }
 
     assert deleters == {
-        "api": {"Journal", "Control"},
+        "api": set(),
         "authorizer": set(),
         "scheduler": {"Journal"},
         "watch": {"Journal"},
