@@ -1,14 +1,12 @@
-"""One process of a run: `python -m tests.chaos.child <settings as JSON>`, a scheduler with its watch, or a worker.
+"""One process of a run: a scheduler with its watch, or a worker.
 
-It is wired as in the product; only its store may strike it down on purpose. It ends gracefully on SIGTERM, and at once when its
-parent is gone.
+It is wired as in the product; only its store may strike it down on purpose. It ends gracefully on SIGTERM. Must not know who else is
+there.
 """
 
 import asyncio
 import json
-import os
 import signal
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -105,7 +103,6 @@ async def main(settings: Settings) -> None:
     telemetry = DiaryTelemetry(events, settings.member)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), _leave_with_the_parent)
     async with embedded_kit(settings.folder / "store.db", telemetry, scale=SCALE, buckets=BUCKETS) as kit:
         fate = Fate(faults=list(settings.faults), over_at_ms=settings.quiet_at_ms)
         brittle = replace(kit, store=cast("Store", BrittleStore(kit.store, fate, telemetry.stalled)))
@@ -113,11 +110,6 @@ async def main(settings: Settings) -> None:
         settings.ready.touch()
         await _serve(settings, brittle, stop)
         watching.cancel()
-
-
-def _leave_with_the_parent() -> None:
-    """The parent holds the other end of stdin: it says nothing, so that its end is all that there is to read."""
-    os._exit(3)
 
 
 async def _serve(settings: Settings, kit: Kit, stop: asyncio.Event) -> None:
@@ -139,6 +131,3 @@ async def _watch_the_loop(telemetry: DiaryTelemetry) -> None:
         if took_ns > _STALLED_S * 1e9:
             telemetry.stalled(took_ns)
 
-
-if __name__ == "__main__":
-    asyncio.run(main(Settings.load(sys.argv[1])))

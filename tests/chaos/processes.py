@@ -1,47 +1,50 @@
-"""Starts the processes of a run, does to each what the timetable says, and starts it again under a fresh name.
+"""The company of processes: does to each what the timetable says, and starts it again under a fresh name.
 
-A process that ends or freezes by the plan of its own store is found by looking at it. Whatever happens, none is left behind.
-Must not know what the processes do.
+It learns from the nursery who has started, frozen or ended, by whatever blow. Whatever happens, none is left behind. Must not know
+what the processes do.
 """
 
 import asyncio
+import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.child import Settings
-from tests.chaos.timetable import AtTime, AtWrite, Blow, Fault, Life, Role, Timetable
+from tests.chaos.timetable import AtTime, AtWrite, Blow, Fault, Role, Timetable
 
-_LOOK_S = 0.02
-_TERM_PATIENCE_S = 6.0
+_LOOK_S = 0.01
+_TERM_PATIENCE_S = 10.0
 _SPAN_GAP_MS = 200
 _ROOT = Path(__file__).parents[2]
-_PLANNED_ENDS = {0, -signal.SIGKILL, -signal.SIGTERM}
 
 
 @dataclass(slots=True, kw_only=True)
 class Member:
-    """One place of the company: its present life."""
+    """One place of the company, with its present life."""
 
     role: Role
     name: str
     slot: int
     number: int = 0
-    life: Life | None = None
-    popen: "subprocess.Popen[bytes] | None" = None
-    ready: Path | None = None  # exists once the process is at work
-    ready_at_s: float | None = None
+    settings: Settings | None = None  # of the present life
     timed: list[Fault] = field(default_factory=list)
-    thaws_at_s: float | None = None
     freezes_ms: list[int] = field(default_factory=list)
-    rests_until_s: float = 0.0
+    rest_ms: int = 0
+    ready_at_s: float | None = None
+    frozen: bool = False
+    thaws_at_s: float = 0.0
     asked_at_s: float | None = None
+    rests_until_s: float = 0.0
+
+    @property
+    def is_at_work(self) -> bool:
+        """Up, and not frozen."""
+        return self.ready_at_s is not None and not self.frozen
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,152 +58,144 @@ class Company:
     counts: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
     attended: list[tuple[int, int]] = field(default_factory=list)  # when a scheduler was at work
-    members: list[Member] = field(default_factory=list)
+    _members: list[Member] = field(default_factory=list)
     _outages: list[tuple[int, Role, int]] = field(default_factory=list)
+    _nursery: "asyncio.subprocess.Process | None" = None
+    _dismissed: bool = False
 
     def __post_init__(self) -> None:
         """Two schedulers, three workers."""
-        self.members = [Member(role=Role.SCHEDULER, name=f"s{slot}", slot=slot) for slot in range(2)]
-        self.members += [Member(role=Role.WORKER, name=f"w{slot}", slot=slot) for slot in range(3)]
+        self._members = [Member(role=Role.SCHEDULER, name=f"s{slot}", slot=slot) for slot in range(2)]
+        self._members += [Member(role=Role.WORKER, name=f"w{slot}", slot=slot) for slot in range(3)]
         self._outages = [(outage.at_ms, outage.role, outage.for_ms) for outage in self.timetable.outages()]
 
     async def play(self, until: asyncio.Event) -> None:
         """Follow the timetable, and keep all alive after it is over, until told to end; then end all."""
+        self._nursery = await _start_nursery(self.folder)
+        hearing = asyncio.create_task(self._hear(self._nursery))
         try:
             while not until.is_set():
-                for member in self.members:
-                    self._look(member)
-                self._strike_together()
-                self._note_attendance()
+                self._look(time.monotonic())
                 await asyncio.sleep(_LOOK_S)
             await self._dismiss()
         finally:
-            self.end()
+            hearing.cancel()
+            self._nursery.stdin.close()  # type: ignore[union-attr]  # it was opened as a pipe
+            await self._nursery.wait()
+
+    # --- what the nursery says -----------------------------------------------------------------------------------
+    async def _hear(self, nursery: "asyncio.subprocess.Process") -> None:
+        assert nursery.stdout is not None
+        async for line in nursery.stdout:
+            said = json.loads(line)
+            member = self._named(said["member"])
+            match said["what"]:
+                case "frozen":
+                    self._frozen(member, time.monotonic())
+                case "thawed":
+                    member.frozen = False
+                case "ended":
+                    self._ended(member, said["status"], time.monotonic())
+                case _:
+                    self.counts["starts"] += 1
+
+    def _named(self, name: str) -> Member:
+        return next(member for member in self._members if member.settings is not None and member.settings.member == name)
+
+    def _frozen(self, member: Member, now_s: float) -> None:
+        for_ms = member.freezes_ms.pop(0) if member.freezes_ms else 0
+        member.frozen, member.thaws_at_s = True, now_s + for_ms / 1_000
+        self.counts["freezes"] += 1
+
+    def _ended(self, member: Member, status: int, now_s: float) -> None:
+        """By a blow, by request, or unasked: the last is a bug of somebody."""
+        assert member.settings is not None
+        killed, asked = status == -signal.SIGKILL, member.asked_at_s is not None or self._dismissed
+        self.counts["kills"] += killed
+        if not killed and not (asked and status in {0, -signal.SIGTERM}):
+            errors = (self.folder / f"{member.settings.member}.stderr").read_text()[-600:]
+            self.broken.append(f"{member.settings.member} ended by itself with {status}: {errors}")
+        member.settings, member.ready_at_s, member.frozen = None, None, False
+        member.rests_until_s = now_s + member.rest_ms / 1_000
 
     # --- one look ------------------------------------------------------------------------------------------------
-    def _look(self, member: Member) -> None:
-        now_s = time.monotonic()
-        if member.popen is None:
-            if now_s >= member.rests_until_s:
-                self._start(member)
-            return
-        if (status := member.popen.poll()) is not None:
-            self._ended(member, status, now_s)
-            return
-        if member.ready_at_s is None and member.ready is not None and member.ready.exists():
-            member.ready_at_s = now_s
-        self._freezing(member, now_s)
-        self._strike(member, now_s)
+    def _look(self, now_s: float) -> None:
+        for member in self._members:
+            if member.settings is None:
+                if now_s >= member.rests_until_s:
+                    self._start(member)
+                continue
+            if member.ready_at_s is None and member.settings.ready.exists():
+                member.ready_at_s = now_s
+            if member.frozen and (now_s >= member.thaws_at_s or self.is_quiet):
+                self._send(member, signal.SIGCONT)
+                member.thaws_at_s = now_s + 1  # should the first not have arrived
+            elif member.is_at_work and not self.is_quiet:
+                self._strike(member, now_s)
+        self._strike_together()
+        self._note_attendance()
 
     def _start(self, member: Member) -> None:
         member.number += 1
-        quiet = self.is_quiet
         life = self.timetable.life(member.role, member.name, member.number)
-        member.life, member.ready_at_s, member.asked_at_s, member.thaws_at_s = life, None, None, None
-        faults = () if quiet else life.faults
+        faults = () if self.is_quiet else life.faults
         member.timed = [fault for fault in faults if isinstance(fault.trigger, AtTime)]
         member.freezes_ms = [fault.for_ms for fault in faults if fault.blow is Blow.FREEZE]
-        settings = Settings(
+        member.rest_ms, member.asked_at_s, member.ready_at_s, member.frozen = life.rest_ms, None, None, False
+        member.settings = Settings(
             role=member.role,
             member=f"{member.name}.{member.number}",
             slot=member.slot,
-            slots=sum(other.role is member.role for other in self.members),
+            slots=sum(other.role is member.role for other in self._members),
             folder=self.folder,
             faults=tuple(fault for fault in faults if isinstance(fault.trigger, AtWrite)),
             quiet_at_ms=self.start_ms + self.timetable.quiet_ms,
             plant=self.plant,
         )
-        member.ready = settings.ready
-        member.popen = self._spawn(settings)
-        self.counts["starts"] += 1
-
-    def _spawn(self, settings: Settings) -> "subprocess.Popen[bytes]":
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), str(_ROOT / "layers/core/python")])}
-        with (self.folder / f"{settings.member}.stderr").open("wb") as errors:
-            return subprocess.Popen(
-                [sys.executable, "-m", "tests.chaos.child", settings.dump()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                cwd=_ROOT,
-                env={**environ, "PYTHONTZPATH": ""},
-            )
-
-    def _ended(self, member: Member, status: int, now_s: float) -> None:
-        """By a blow, by request, or unasked: the last is a bug of somebody."""
-        assert member.life is not None
-        assert member.popen is not None
-        if member.popen.stdin is not None:
-            member.popen.stdin.close()
-        killed = status == -signal.SIGKILL
-        self.counts["kills"] += killed
-        if not (killed or (status in _PLANNED_ENDS and member.asked_at_s is not None)):
-            errors = (self.folder / f"{member.name}.{member.number}.stderr").read_text()[-400:]
-            self.broken.append(f"{member.name}.{member.number} ended by itself with {status}: {errors}")
-        member.popen, member.ready_at_s = None, None
-        member.rests_until_s = now_s + member.life.rest_ms / 1_000
-
-    def _freezing(self, member: Member, now_s: float) -> None:
-        """See whether it stands still, by whatever blow, and wake it when its time has come."""
-        assert member.popen is not None
-        found = os.waitid(os.P_PID, member.popen.pid, os.WSTOPPED | os.WNOHANG)
-        if found is not None and member.thaws_at_s is None:
-            for_ms = member.freezes_ms.pop(0) if member.freezes_ms else 0
-            member.thaws_at_s = now_s + for_ms / 1_000
-            self.counts["freezes"] += 1
-        if member.thaws_at_s is not None and (now_s >= member.thaws_at_s or self.is_quiet):
-            member.popen.send_signal(signal.SIGCONT)
-            member.thaws_at_s = None
+        self._order({"start": member.settings.dump()})
 
     def _strike(self, member: Member, now_s: float) -> None:
-        """The blows that come at a time; a frozen one is struck when it wakes."""
-        if self.is_quiet or member.thaws_at_s is not None or member.ready_at_s is None:
-            return
-        assert member.popen is not None
-        lived_ms = (now_s - member.ready_at_s) * 1_000
-        for fault in list(member.timed):
+        """The blows that come at a time, counted from when the process was at work; a frozen one is struck when it wakes."""
+        assert member.ready_at_s is not None
+        for fault in member.timed:
             assert isinstance(fault.trigger, AtTime)
-            if lived_ms >= fault.trigger.after_ms:
+            if (now_s - member.ready_at_s) * 1_000 >= fault.trigger.after_ms:
                 member.timed.remove(fault)
                 self._blow(member, fault.blow, now_s)
                 return
         if member.asked_at_s is not None and now_s - member.asked_at_s > _TERM_PATIENCE_S:
             self.broken.append(f"{member.name}.{member.number} did not end {_TERM_PATIENCE_S} s after SIGTERM")
-            member.popen.kill()
+            member.asked_at_s = now_s
+            self._send(member, signal.SIGKILL)
 
     def _blow(self, member: Member, blow: Blow, now_s: float) -> None:
-        assert member.popen is not None
         match blow:
             case Blow.KILL:
-                member.popen.kill()
+                self._send(member, signal.SIGKILL)
             case Blow.FREEZE:
-                member.popen.send_signal(signal.SIGSTOP)
+                self._send(member, signal.SIGSTOP)
             case Blow.TERM:
-                member.popen.terminate()
+                self._send(member, signal.SIGTERM)
                 member.asked_at_s = now_s
                 self.counts["terms"] += 1
 
     def _strike_together(self) -> None:
-        since_ms = self._since_ms()
-        for outage in [outage for outage in self._outages if since_ms >= outage[0]]:
+        for outage in [outage for outage in self._outages if self._since_ms() >= outage[0]]:
             self._outages.remove(outage)
-            for member in self.members:
-                if member.role is outage[1] and member.popen is not None and member.thaws_at_s is None:
-                    member.freezes_ms.insert(0, outage[2])
-                    member.popen.send_signal(signal.SIGSTOP)
             self.counts["outages"] += 1
+            for member in self._members:
+                if member.role is outage[1] and member.settings is not None and not member.frozen:
+                    member.freezes_ms.insert(0, outage[2])
+                    self._send(member, signal.SIGSTOP)
 
     def _note_attendance(self) -> None:
-        """Lengthen the last span, or begin one."""
-        at_work = any(
-            member.role is Role.SCHEDULER and member.popen is not None and member.thaws_at_s is None
-            for member in self.members
-            if member.ready_at_s is not None
-        )
+        """Lengthen the last span in which a scheduler was at work, or begin one."""
+        if not any(member.role is Role.SCHEDULER and member.is_at_work for member in self._members):
+            return
         now_ms = time.time_ns() // 1_000_000
-        if at_work and self.attended and now_ms - self.attended[-1][1] < _SPAN_GAP_MS:
+        if self.attended and now_ms - self.attended[-1][1] < _SPAN_GAP_MS:
             self.attended[-1] = (self.attended[-1][0], now_ms)
-        elif at_work:
+        else:
             self.attended.append((now_ms, now_ms))
 
     @property
@@ -211,25 +206,40 @@ class Company:
     def _since_ms(self) -> int:
         return time.time_ns() // 1_000_000 - self.start_ms
 
-    # --- the end -------------------------------------------------------------------------------------------------
+    # --- orders --------------------------------------------------------------------------------------------------
+    def _send(self, member: Member, number: signal.Signals) -> None:
+        assert member.settings is not None
+        self._order({"member": member.settings.member, "signal": int(number)})
+
+    def _order(self, order: dict[str, object]) -> None:
+        assert self._nursery is not None
+        assert self._nursery.stdin is not None
+        self._nursery.stdin.write(json.dumps(order).encode() + b"\n")
+
     async def _dismiss(self) -> None:
         """Ask all to end, so that what they still do is written down."""
-        alive = [member.popen for member in self.members if member.popen is not None]
-        for popen in alive:
-            popen.send_signal(signal.SIGCONT)
-            popen.terminate()
+        self._dismissed = True
+        for member in self._members:
+            if member.settings is not None:
+                self._send(member, signal.SIGTERM)
         give_up_at_s = time.monotonic() + _TERM_PATIENCE_S
-        while any(popen.poll() is None for popen in alive) and time.monotonic() < give_up_at_s:
+        while any(member.settings is not None for member in self._members) and time.monotonic() < give_up_at_s:
             await asyncio.sleep(_LOOK_S)
-        if any(popen.poll() is None for popen in alive):
-            self.broken.append("a process did not end after SIGTERM when all was done")
+        left = [member.settings.member for member in self._members if member.settings is not None]
+        if left:
+            self.broken.append(f"{left} did not end after SIGTERM when all was done")
 
-    def end(self) -> None:
-        """Kill whatever is left."""
-        for member in self.members:
-            if member.popen is not None:
-                with suppress(ProcessLookupError):
-                    member.popen.kill()
-                member.popen.wait()
-                if member.popen.stdin is not None:
-                    member.popen.stdin.close()
+
+async def _start_nursery(folder: Path) -> "asyncio.subprocess.Process":
+    path = os.pathsep.join([str(_ROOT), str(_ROOT / "layers/core/python")])
+    with (folder / "nursery.stderr").open("wb") as errors:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.chaos.nursery",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+            cwd=_ROOT,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONTZPATH": ""},
+        )
