@@ -11,7 +11,7 @@ from tests.support.tables import create_tables
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.dynamodb.engine import Options
 from tickwright.adapters.dynamodb.store import DynamoDbStore
-from tickwright.adapters.dynamodb.tables import TableNames
+from tickwright.adapters.dynamodb.tables import Table, TableNames
 from tickwright.adapters.entropy_system import SystemEntropy
 
 _NUMBERS = itertools.count(1)
@@ -43,6 +43,15 @@ class Ground:
         for start in range(0, len(requests), 25):
             self.client.batch_write_item(RequestItems={table: requests[start : start + 25]})
 
+    def empty(self) -> None:
+        """Remove every item."""
+        for table in Table:
+            name = self.tables.of(table)
+            keys = [key["AttributeName"] for key in self.client.describe_table(TableName=name)["Table"]["KeySchema"]]
+            items = self.client.scan(TableName=name, ConsistentRead=True)["Items"]
+            found = {str(number): {key: item[key] for key in keys} for number, item in enumerate(items)}
+            self.settle(name, dict.fromkeys(found), found)
+
     def stored(self, table: str, keys: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """These items as they stand; up to 100."""
         asked = {table: {"Keys": keys, "ConsistentRead": True}}
@@ -52,13 +61,18 @@ class Ground:
         return items
 
 
-@contextmanager
-def ground(endpoint: str | None) -> Iterator[Ground]:
+def new_tables(endpoint: str | None) -> Ground:
     """Fresh tables at an endpoint; None is moto in this process."""
     client = aws_client("dynamodb", endpoint)
-    names = create_tables(client, prefix=f"aws-{next(_NUMBERS)}-")
+    return Ground(client, TableNames(**create_tables(client, prefix=f"aws-{next(_NUMBERS)}-")))
+
+
+@contextmanager
+def ground(endpoint: str | None) -> Iterator[Ground]:
+    """Fresh tables, and their end."""
+    made = new_tables(endpoint)
     try:
-        yield Ground(client, TableNames(**names))
+        yield made
     finally:
-        for name in names.values():
-            client.delete_table(TableName=name)
+        for table in Table:
+            made.client.delete_table(TableName=made.tables.of(table))

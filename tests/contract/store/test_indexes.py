@@ -186,7 +186,7 @@ async def test_jobs_are_listed_by_the_beginning_of_their_names(store: Store, pre
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7])
 async def test_a_tenants_jobs_are_read_to_the_end_by_pages(store: Store, limit: int) -> None:
-    """Also where several jobs bear the same name: an old one that was cancelled and the new one."""
+    """Also where several jobs bear the same name, an old one that was cancelled and the new one: in whatever order."""
     heads = [a_head(job_id=a_job_id(number), listed_as=f"job-{number // 2}") for number in range(6)]
     await store.write_each([PutHead(head=head) for head in heads])
 
@@ -194,7 +194,9 @@ async def test_a_tenants_jobs_are_read_to_the_end_by_pages(store: Store, limit: 
         lambda after_key: store.jobs_eventually(TENANT, limit=limit, prefix="job", after_key=after_key)
     )
 
-    assert read == [head.job_id for head in heads]
+    names = {head.job_id: head.listed_as for head in heads}
+    assert sorted(read) == sorted(names)
+    assert [names[job_id] for job_id in read] == sorted(names.values())
 
 
 async def test_a_job_that_is_renamed_moves_in_its_tenants_list(store: Store) -> None:

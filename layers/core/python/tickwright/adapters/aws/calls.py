@@ -34,13 +34,14 @@ class Calls:
     async def __call__(self, operation: str, request: Mapping[str, Any]) -> Answer:
         """Call an operation by its snake_case name; raises what the client raises."""
         method: Callable[..., Answer] = getattr(self._client, operation)
+        whole = {**request, **self._always}
         loop = asyncio.get_running_loop()
         try:
-            answer = await loop.run_in_executor(self._executor, lambda: method(**request, **self._always))
+            answer = await loop.run_in_executor(self._executor, lambda: method(**whole))
         except ClientError as error:
-            self._show(operation, request, error.response)
+            self._show(operation, whole, error.response)
             raise
-        self._show(operation, request, answer)
+        self._show(operation, whole, answer)
         return answer
 
     def _show(self, operation: str, request: Mapping[str, Any], answer: Answer) -> None:

@@ -15,7 +15,6 @@ from tickwright.adapters.dynamodb.batches import write_each
 from tickwright.adapters.dynamodb.definitions import Definitions
 from tickwright.adapters.dynamodb.engine import Engine, Options
 from tickwright.adapters.dynamodb.expressions import queries
-from tickwright.adapters.dynamodb.expressions.write import Kind
 from tickwright.adapters.dynamodb.items import control, executions, jobs, journal
 from tickwright.adapters.dynamodb.reader import Reader
 from tickwright.adapters.dynamodb.single import write_alone
@@ -69,10 +68,8 @@ class DynamoDbStore:
 
     # --- writes -------------------------------------------------------------------------------------------------
     async def write(self, change: Change[ItemT]) -> Outcome[ItemT]:
-        """One conditional write. One that writes nothing is a transaction of its own."""
-        [asked] = asked_of([change])
-        if asked.request.write.kind is Kind.CHECK:
-            return (await self.write_together([change]))[0]
+        """One conditional write."""
+        (asked,) = asked_of([change])
         return await write_alone(self._engine, asked)
 
     async def write_each(self, changes: Sequence[AnyChange]) -> Sequence[Outcome[Any] | Unknown]:

@@ -27,6 +27,8 @@ async def write_together(
     """All Applied, or at least one Refused; `token` is fresh for each intent."""
     assert len(changes) <= limits.TRANSACTION_WRITES_MAX
     asked = asked_of(changes)
+    if not asked:
+        return []
     request = {
         "TransactItems": [one.request.in_transaction(engine.names) for one in asked],
         "ClientRequestToken": token,
@@ -61,7 +63,7 @@ async def _all_applied(reader: Reader, asked: Sequence[Asked]) -> list[Outcome[A
 
 
 async def _cancelled(reader: Reader, asked: Sequence[Asked], reasons: Sequence[_Reason]) -> list[Outcome[Any]]:
-    """Refused, unless it was carried out before: a refused change knows its work, and the others would change nothing."""
+    """Refused, unless it was carried out before: a refused change knows its work, the others would change nothing."""
     old = {
         one.place: reason.get("Item")
         for one, reason in zip(asked, reasons, strict=True)

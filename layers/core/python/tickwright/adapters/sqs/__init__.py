@@ -1,1 +1,1 @@
-"""The queue on SQS."""
+"""The ready queues on SQS: envelopes, and the judging of its answers."""

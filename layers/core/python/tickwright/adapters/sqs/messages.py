@@ -1,0 +1,105 @@
+"""What a message says: an envelope with a version, in JSON that a person can read in the console.
+
+A message that this version does not understand is no hint: it is set aside and never guessed at. Must not know a queue.
+Promise: SEM-QUEUE-4.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from tickwright.domain.ids import Epoch, TenantId, parse_execution_id
+from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import Lane
+from tickwright.ports.queue import DeadLetter, Hint, Received
+
+_VERSION: Final = 1
+_GROUP_CHARS_MAX: Final = 128  # SQS's limit of a MessageGroupId
+
+
+def to_body(hint: Hint) -> str:
+    """A hint's message."""
+    return _json(
+        {
+            "v": _VERSION,
+            "executionId": hint.ref.id,
+            "tenantId": hint.tenant_id,
+            "lane": hint.lane.value,
+            "leaseEpoch": hint.epoch,
+            "jobVersion": hint.job_version,
+            "dueAt": hint.due_at,
+        }
+    )
+
+
+def from_body(body: str, lane: Lane) -> Hint | None:
+    """The hint of a message of this lane, or None where it is none that this version understands."""
+    try:
+        envelope = json.loads(body)
+        hint = _hint(envelope) if envelope["v"] == _VERSION else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return hint if hint is not None and hint.lane is lane else None
+
+
+def _hint(envelope: Mapping[str, Any]) -> Hint:
+    ref = parse_execution_id(envelope["executionId"])
+    numbers = [envelope[name] for name in ("leaseEpoch", "jobVersion", "dueAt")]
+    if ref is None or not all(type(number) is int for number in numbers) or not isinstance(envelope["tenantId"], str):
+        raise ValueError("not an envelope")
+    epoch, job_version, due_at = numbers
+    return Hint(
+        ref=ref,
+        tenant_id=TenantId(envelope["tenantId"]),
+        lane=Lane(envelope["lane"]),
+        epoch=Epoch(epoch),
+        job_version=job_version,
+        due_at=Instant(due_at),
+    )
+
+
+def letter_to_body(letter: DeadLetter) -> str:
+    """A dead letter's message, for people."""
+    return _json(
+        {
+            "v": _VERSION,
+            "executionId": letter.ref.id,
+            "jobId": letter.ref.job_id,
+            "tenantId": letter.tenant_id,
+            "generation": letter.generation,
+            "reason": letter.reason,
+            "errorClass": letter.error_class,
+            "message": letter.message,
+        }
+    )
+
+
+def group_of(tenant_id: TenantId) -> str:
+    """The message group of a tenant: fair queues share by it. One send without it would escape the sharing."""
+    name = quote(tenant_id, safe="")
+    return name if len(name) <= _GROUP_CHARS_MAX else hashlib.sha256(tenant_id.encode()).hexdigest()
+
+
+def received_from_record(record: Mapping[str, Any], lane: Lane) -> Received | None:
+    """A record of the event that Lambda's poller of this lane delivers; None where its body is no hint."""
+    return _received(
+        record["body"], record["receiptHandle"], record["attributes"]["ApproximateReceiveCount"], lane=lane
+    )
+
+
+def received_from_message(message: Mapping[str, Any], lane: Lane) -> Received | None:
+    """A message that was received from this lane; None where its body is no hint."""
+    return _received(
+        message["Body"], message["ReceiptHandle"], message["Attributes"]["ApproximateReceiveCount"], lane=lane
+    )
+
+
+def _received(body: str, receipt: str, count: str, *, lane: Lane) -> Received | None:
+    hint = from_body(body, lane)
+    return None if hint is None else Received(hint=hint, receipt=receipt, receive_count=int(count))
+
+
+def _json(members: Mapping[str, object]) -> str:
+    return json.dumps(members, ensure_ascii=True, separators=(",", ":"))
