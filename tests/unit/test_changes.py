@@ -226,7 +226,7 @@ def test_every_event_that_may_be_asked_has_a_change() -> None:
     assert set(Event) - events == {Event.PROMOTE}
 
 
-@pytest.mark.sem("SEM-STORE-2")
+@pytest.mark.sem("SEM-STORE-5")
 @pytest.mark.parametrize("state", State)
 def test_a_change_that_was_applied_knows_its_own_trace_or_passes_again(state: State) -> None:
     """After a lost reply, the same change on its own result is either applied again to the same effect, or is mine."""

@@ -46,7 +46,7 @@ async def receive(queue: EmbeddedQueue, *, wait_ms: int = 0) -> list[Received]:
     return list(await queue.receive(Lane.NORMAL, limit=10, wait_ms=wait_ms, visibility_ms=1))
 
 
-@pytest.mark.sem("SEM-QUEUE-6")
+@pytest.mark.sem("SEM-QUEUE-4")
 @pytest.mark.parametrize("body", BAD_BODIES)
 async def test_an_unreadable_message_is_set_aside(database: Database, queue: EmbeddedQueue, body: str) -> None:
     """The good one behind it is given; the bad one is kept with its reason, off the lane."""
@@ -60,7 +60,7 @@ async def test_an_unreadable_message_is_set_aside(database: Database, queue: Emb
     assert await queue.depth(Lane.NORMAL) == 1
 
 
-@pytest.mark.sem("SEM-QUEUE-6")
+@pytest.mark.sem("SEM-QUEUE-4")
 async def test_a_lane_of_unreadable_messages_is_an_empty_lane(database: Database, queue: EmbeddedQueue) -> None:
     """More of them than one call takes do not keep a reader from what stands behind, nor are they an answer."""
     for _ in range(25):
@@ -72,7 +72,7 @@ async def test_a_lane_of_unreadable_messages_is_an_empty_lane(database: Database
     assert len(await queue.list_set_aside()) == 25
 
 
-@pytest.mark.sem("SEM-QUEUE-6")
+@pytest.mark.sem("SEM-QUEUE-4")
 async def test_a_message_that_was_received_too_often_is_set_aside(queue: EmbeddedQueue) -> None:
     """Nobody has ever finished with it: the store knows what it was about."""
     await queue.send([a_hint(due_at=CLOCK.now())], CLOCK.now())

@@ -127,7 +127,7 @@ async def test_deleting_twice_is_no_error(queue: Queue, clock: SystemClock) -> N
     assert list(await receive_now(queue)) == []
 
 
-@pytest.mark.sem("SEM-QUEUE-4")
+@pytest.mark.sem("SEM-QUEUE-5")
 async def test_a_dead_letter_is_taken(queue: Queue) -> None:
     """Twice the same is two copies: the effect that sends it may be repeated, and raises if it is not taken."""
     letter = a_dead_letter(message="Grüße: keine Datei ☃")

@@ -40,7 +40,7 @@ def inserts_of(count: int) -> list[Insert]:
     return [Insert(execution=an_execution(job_id=a_job_id(number))) for number in range(count)]
 
 
-@pytest.mark.sem("SEM-STORE-3")
+@pytest.mark.sem("SEM-STORE-2")
 async def test_a_batch_of_any_size_is_answered_in_its_order(store: Store) -> None:
     """More than the engine takes at once: each outcome stands where its write stood."""
     inserts = inserts_of(SEVERAL_BATCHES)
@@ -50,7 +50,7 @@ async def test_a_batch_of_any_size_is_answered_in_its_order(store: Store) -> Non
     assert outcomes == [Applied(insert.execution) for insert in inserts]
 
 
-@pytest.mark.sem("SEM-STORE-3")
+@pytest.mark.sem("SEM-STORE-2")
 async def test_each_write_of_a_batch_is_decided_on_its_own(store: Store) -> None:
     """Every third execution is held by another, every third is absent: the others are claimed all the same."""
     held = [an_execution(job_id=a_job_id(number), state=State.RUNNING) for number in range(0, SEVERAL_BATCHES, 3)]
@@ -67,7 +67,7 @@ async def test_each_write_of_a_batch_is_decided_on_its_own(store: Store) -> None
     assert sum(isinstance(outcome, Applied) for outcome in outcomes) == len(free)
 
 
-@pytest.mark.sem("SEM-STORE-2")
+@pytest.mark.sem("SEM-STORE-5")
 async def test_a_batch_that_is_seen_twice_is_recognised_as_ones_own(store: Store) -> None:
     """After a lost reply the same claims are sent again: all are mine."""
     inserts = inserts_of(SEVERAL_BATCHES)
@@ -103,7 +103,7 @@ async def test_nothing_to_write_is_nothing_written(store: Store, way: str) -> No
     assert list(outcomes) == []
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 async def test_a_transaction_holds_a_hundred_writes(store: Store) -> None:
     """As many as the protocol allows, all applied."""
     inserts = inserts_of(limits.TRANSACTION_WRITES_MAX)
@@ -114,7 +114,7 @@ async def test_a_transaction_holds_a_hundred_writes(store: Store) -> None:
     assert len(await store.executions([insert.ref for insert in inserts])) == limits.TRANSACTION_WRITES_MAX
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 @pytest.mark.parametrize("place_of_refused", [0, 57, 99])
 async def test_one_refused_write_of_a_hundred_leaves_nothing_written(store: Store, place_of_refused: int) -> None:
     """Wherever it stands: it comes back with the item that refused it, the others with what is there or nothing."""
@@ -129,7 +129,7 @@ async def test_one_refused_write_of_a_hundred_leaves_nothing_written(store: Stor
     assert await store.executions([insert.ref for insert in inserts]) == {there.ref: there}
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 async def test_a_refused_transaction_changes_no_item_that_was_there(store: Store) -> None:
     """A head that would have been moved stays as it is where the run beside it exists already."""
     head, running = a_head(), an_execution(state=State.RUNNING)
@@ -144,7 +144,7 @@ async def test_a_refused_transaction_changes_no_item_that_was_there(store: Store
     assert await store.head(JOB) == head
 
 
-@pytest.mark.sem("SEM-STORE-2", "SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-5", "SEM-STORE-3")
 async def test_a_transaction_that_is_seen_twice_is_recognised_as_ones_own(store: Store) -> None:
     """A submission whose reply was lost: the same transaction again is answered as the first."""
     changes: list[AnyChange] = [
@@ -161,7 +161,7 @@ async def test_a_transaction_that_is_seen_twice_is_recognised_as_ones_own(store:
     assert second == first
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 async def test_a_check_in_a_transaction_refuses_what_stands_beside_it(store: Store) -> None:
     """The job has moved on: the run that was asked for does not come into being, and both say so."""
     head = a_head(version=2)
@@ -174,7 +174,7 @@ async def test_a_check_in_a_transaction_refuses_what_stands_beside_it(store: Sto
     assert await store.execution(run.ref) is None
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 async def test_a_check_in_a_transaction_writes_nothing(store: Store) -> None:
     """The job is as it was seen: the run is put, and the head stays byte for byte what it was."""
     head, run = a_head(), an_execution()

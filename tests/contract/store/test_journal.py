@@ -15,7 +15,7 @@ from tickwright.ports.store import Store
 ALL = Instant(TICK + 10**9)
 
 
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_a_page_is_read_back_as_it_was_put(store: Store) -> None:
     """A full page, with a passed-over range and a count of looks."""
     passed = PassedOver(first=TICK, last=Instant(TICK + 60_000), count=2, exact=False)
@@ -30,7 +30,7 @@ async def test_a_page_is_read_back_as_it_was_put(store: Store) -> None:
     assert list(await store.pages(page.bucket, until=page.check_at, limit=10)) == [page]
 
 
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_pages_come_oldest_first_from_the_start_of_the_bucket(store: Store) -> None:
     """By the instant at which they are looked at, whatever the order in which they were put."""
     pages = [a_page(check_at=Instant(TICK + offset), writer=an_id(offset)) for offset in (1, 2, 10, 100)]
@@ -41,7 +41,7 @@ async def test_pages_come_oldest_first_from_the_start_of_the_bucket(store: Store
     assert list(await store.pages(0, until=ALL, limit=2)) == pages[:2]
 
 
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_pages_of_two_writers_at_one_instant_are_both_kept(store: Store) -> None:
     """A writer's name is fresh for each page, so that no page hides another."""
     first, second = a_page(writer=an_id(1)), a_page(writer=an_id(2))
@@ -51,7 +51,7 @@ async def test_pages_of_two_writers_at_one_instant_are_both_kept(store: Store) -
     assert {page.writer for page in await store.pages(0, until=ALL, limit=10)} == {first.writer, second.writer}
 
 
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_a_page_is_not_read_before_its_time(store: Store) -> None:
     """`until` is inclusive, to the millisecond."""
     page = a_page()
@@ -61,7 +61,7 @@ async def test_a_page_is_not_read_before_its_time(store: Store) -> None:
     assert list(await store.pages(0, until=page.check_at, limit=10)) == [page]
 
 
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_a_late_page_of_a_slow_writer_is_found(store: Store) -> None:
     """One that is put with a time long past comes first: reading has no cursor that would have passed it."""
     newer, late = a_page(), a_page(check_at=TICK, writer=an_id(9))
@@ -85,7 +85,7 @@ async def test_a_bucket_reads_its_own_pages_alone(store: Store) -> None:
     assert list(await store.pages(2, until=ALL, limit=10)) == []
 
 
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_a_deleted_page_is_gone_and_the_others_stay(store: Store) -> None:
     """Its kept entries stand elsewhere by then."""
     gone, kept = a_page(writer=an_id(1)), a_page(writer=an_id(2))

@@ -190,7 +190,7 @@ def test_a_claim_and_a_cancel_never_both_count(place: Place[Store]) -> None:
     _hold_that_the_store_agrees(place, rounds)
 
 
-@pytest.mark.sem("SEM-STORE-2")
+@pytest.mark.sem("SEM-STORE-5")
 def test_ones_own_write_in_flight_twice_is_one_write(place: Place[Store]) -> None:
     """A client that gave up waiting and tried again races with itself: both are told that it won; it counts once."""
     insert_all(place, QUEUED[:FEW_ROUNDS])
@@ -265,7 +265,7 @@ def test_no_increment_of_eight_contenders_is_lost(place: Place[Store]) -> None:
     assert stored.version == 1 + len(rounds) * CONTENDERS == 1 + CONTENDERS * INCREMENTS_EACH
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 def test_transactions_that_meet_are_in_one_order(place: Place[Store]) -> None:
     """Two submissions of one request: one creates its job whole, the other nothing at all."""
 
@@ -291,7 +291,7 @@ def test_transactions_that_meet_are_in_one_order(place: Place[Store]) -> None:
         assert list(heads) == [ids[results.index(True)]]
 
 
-@pytest.mark.sem("SEM-CANCEL-1", "SEM-STORE-4")
+@pytest.mark.sem("SEM-CANCEL-1", "SEM-STORE-3")
 def test_no_run_comes_into_being_after_its_job_was_cancelled(place: Place[Store]) -> None:
     """A run by hand checks its job in the transaction that puts it: a cancel before that write refuses it."""
     heads = [replace(HEAD, job_id=a_job_id(turn)) for turn in range(FEW_ROUNDS)]

@@ -69,7 +69,7 @@ async def test_an_item_that_is_asked_for_twice_is_read_once(store: Store) -> Non
     assert await store.executions([]) == {}
 
 
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_a_read_shows_the_write_before_it(store: Store) -> None:
     """Fifty versions of a head, each read as soon as its write is answered."""
     head = a_head()

@@ -70,7 +70,7 @@ async def test_a_write_of_an_item_that_is_absent_puts_nothing(store: Store, case
     assert await stored_like(store, case.accepts) == expected
 
 
-@pytest.mark.sem("SEM-STORE-2")
+@pytest.mark.sem("SEM-STORE-5")
 async def test_a_write_that_is_seen_twice_is_recognised_as_ones_own(store: Store, case: Case, way: str) -> None:
     """After a lost reply the same write is tried again: it has won, unless the protocol says to judge by the item."""
     await _bring(store, case.accepts)

@@ -1,7 +1,7 @@
 """The ready queues in one SQLite file: what ports/queue.py promises, for one machine, exact to the millisecond.
 
 A reader waits for the next message that it knows of, for the bell of this process, and looks now and then for what
-other processes have sent. Must not know what a hint means. Promises: SEM-QUEUE-1 to SEM-QUEUE-6.
+other processes have sent. Must not know what a hint means. Promises: SEM-QUEUE-1 to SEM-QUEUE-5.
 """
 
 import asyncio
