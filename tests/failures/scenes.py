@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tests.support.builders import TENANT
 from tests.support.interleave import Actor, Operation
 from tests.support.kits import Start, World
+from tests.support.steps import MINUTE, claimed
 from tickwright.domain.attempts import Failure, Success, UserResult, an_error
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import WorkerId
@@ -26,8 +27,6 @@ from tickwright.services.report import report
 from tickwright.services.resolve import resolve
 from tickwright.services.run_now import run_now
 from tickwright.services.submit import RequestKey
-
-MINUTE = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +62,13 @@ async def a_running_job(world: World, *, claimed_at: int, now: int, overlap: str
     first = await world.only_execution()
     stale = await world.due()
     world.clock.advance_to(Instant(start + claimed_at))
-    (held,) = await claim(world.kit, [Wanted(ref=first.ref, timeout_ms=300_000)], WorkerId("worker-0"))
-    assert isinstance(held, Claimed)
+    held = await claimed(world, first)
     if overlap == "allow":
         world.clock.advance_to(Instant(start + max(claimed_at, 2 * MINUTE)))
         await fire(world.kit, 0, await world.due(), Memory())
     world.clock.advance_to(Instant(start + now))
     waits = [row for row in await world.executions() if row.ref != first.ref]
-    return await _scene(world, job, stale, held=held.execution, **({"waits": waits[0]} if waits else {}))
+    return await _scene(world, job, stale, held=held, **({"waits": waits[0]} if waits else {}))
 
 
 async def a_paused_job(world: World) -> Scene:

@@ -11,9 +11,9 @@ from tests.support.builders import TENANT
 from tests.support.faulty import Crash, Down, Fate, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
+from tests.support.steps import MINUTE, claimed, fired, hold, lease_over_ms
 from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
 from tickwright.domain.executions import Execution, Reason
-from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobSpec, JobStatus
 from tickwright.domain.outcomes import Refusal
@@ -23,7 +23,6 @@ from tickwright.ports.queue import Received
 from tickwright.ports.runner import Invocation
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
-from tickwright.services.claim import Claimed, Wanted, claim
 from tickwright.services.end import reap
 from tickwright.services.fire import fire
 from tickwright.services.hints import send_hints
@@ -35,7 +34,6 @@ from tickwright.services.run_now import run_now
 from tickwright.services.settle import settle
 from tickwright.services.submit import RequestKey, submit
 
-MINUTE = 60_000
 EVERY_MINUTE = {"every": "PT1M"}
 
 
@@ -124,11 +122,6 @@ class SubmitDueNow(Submit):
     in_ms: int = 2_000
 
 
-async def hold(world: World) -> None:
-    """A scheduler takes the bucket, so that whoever comes after it has to take it over."""
-    await SchedulerLoop(world.kit, "dead").tick()
-
-
 # --- fire -------------------------------------------------------------------------------------------------------
 @dataclass(repr=False)
 class FirePage(UseCase):
@@ -184,19 +177,6 @@ class FireLate(UseCase):
         await check_all(world)
         await check_ledger(world, self.job)
         assert len({start.execution_id for start in world.runner.starts}) == self.runs
-
-
-async def claimed(world: World, execution: Execution, worker: str = "worker-0") -> Execution:
-    """An execution in the hands of a worker that never says anything any more."""
-    (answer,) = await claim(world.kit, [Wanted(ref=execution.ref, timeout_ms=300_000)], WorkerId(worker))
-    assert isinstance(answer, Claimed)
-    return answer.execution
-
-
-async def fired(world: World) -> Execution:
-    """The only execution of a job whose tick has come."""
-    await fire(world.kit, 0, await world.due(), Memory())
-    return [row for row in await world.executions() if not row.is_terminal][-1]
 
 
 @dataclass(repr=False)
@@ -314,7 +294,7 @@ class Reaped(Attempt):
         """Nobody has heard of it for a lease and twice the clock error."""
         await super().prepare(world)
         await claimed(world, await world.only_execution())
-        world.clock.advance(world.durations.lease_ms + 2 * world.durations.clock_error_ms + 1)
+        world.clock.advance(lease_over_ms(world))
 
     async def act(self, kit: Kit, world: World) -> object:
         """Reap it."""
@@ -387,7 +367,7 @@ class TakeOver(ResolvePage):
         """Watch the record for a lease, take the bucket, look after what was left behind."""
         scheduler = SchedulerLoop(kit, "new")
         await scheduler.tick()
-        for _ in range(2):  # a lost reply to the take costs another lease
+        for _ in range(3):  # a lost reply to the take costs two more leases
             if not scheduler.leases.mine:
                 world.clock.advance(world.durations.bucket_lease_ms)
                 await scheduler.tick()

@@ -101,25 +101,28 @@ async def edit_job(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if
 
     Ticks that are due or decided stay as they are; the new schedule begins after them.
     """
-    written = await _try_edit(kit, tenant_id, job_id, spec, if_match)
-    for _ in range(_TRIES):  # a tick that was decided between the read and the write costs another try, not a conflict
-        if isinstance(written, Head) or written.code is not Code.VERSION_CONFLICT:
-            break
-        written = await _try_edit(kit, tenant_id, job_id, spec, if_match)
-    if isinstance(written, Refusal):
-        return written
-    await fire_if_near(kit, written)
-    return await _changed(kit, written, "edit")
-
-
-async def _try_edit(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int) -> Head | Refusal:
     head = await _load(kit, tenant_id, job_id, if_match)
-    if isinstance(head, Refusal):
-        return head
+    for _ in range(_TRIES):  # a tick that was decided between the read and the write costs another try, not a conflict
+        if isinstance(head, Refusal):
+            return head
+        written = await _try_edit(kit, head, spec)
+        if isinstance(written, Head):
+            await fire_if_near(kit, written)
+            return await _changed(kit, written, "edit")
+        if written.code is not Code.VERSION_CONFLICT:
+            return written
+        head = await _load(kit, tenant_id, job_id, if_match)
+    return head if isinstance(head, Refusal) else _conflict(head)
+
+
+async def _try_edit(kit: Kit, head: Head, spec: JobSpec) -> Head | Refusal:
     old = await view_of(kit, head)
-    version = head.definition_version + 1
     definition = Definition(
-        job_id=head.job_id, version=version, tenant_id=tenant_id, created_at=kit.clock.now(), spec=spec
+        job_id=head.job_id,
+        version=head.definition_version + 1,
+        tenant_id=head.tenant_id,
+        created_at=kit.clock.now(),
+        spec=spec,
     )
     beside = [PutDefinition(definition=definition), *_renames(head, old.definition.spec.name, spec.name)]
     return await _write(kit, head, _edited(kit, head, definition), beside, pins_fired=True)
