@@ -93,7 +93,7 @@ openapi: setup ## Write docs/api/openapi.json again
 	@$(PY) -m tickwright.api.openapi write docs/api/openapi.json
 
 .PHONY: test
-test: setup setup-emulators static ## Everything but the nightly sets
+test: setup setup-emulators static gate ## Everything but the nightly sets
 	@$(PY) -m pytest -n $(JOBS) tests
 
 .PHONY: nightly
