@@ -6,7 +6,7 @@ Those of AWS are in aws_backends.py, as two lists of the same names.
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.contract.places import Backend, Capability, Place
 from tickwright.adapters.clock_system import SystemClock
@@ -24,7 +25,7 @@ from tickwright.ports.store import Store
 
 PortT = TypeVar("PortT")
 # What a suite writes is gone with it, so it may lie in memory where the machine has a file system there.
-FAST = next((folder for folder in ("/dev/shm",) if os.access(folder, os.W_OK)), None)  # noqa: S108 - names are fresh
+SCRATCH = next((folder for folder in ("/dev/shm",) if os.access(folder, os.W_OK)), None)  # noqa: S108 - names are fresh
 Opens = Callable[[Database], PortT]
 
 
@@ -69,7 +70,7 @@ def _a_queue(database: Database) -> Queue:
 def _in_a_file(port: Opens[PortT]) -> Backend[PortT]:
     @contextmanager
     def place(_request: pytest.FixtureRequest) -> Iterator[Place[PortT]]:
-        with tempfile.TemporaryDirectory(dir=FAST) as folder:
+        with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
             yield InAFile(Path(folder) / "tickwright.db", port)
 
     return Backend("embedded_file", place, frozenset(Capability))
@@ -94,6 +95,15 @@ if find_spec("tests.contract.aws_backends") is not None:
 
 STORES = {backend.name: backend for backend in stores}
 QUEUES = {backend.name: backend for backend in queues}
+
+
+# Without a server and without minutes: the part of the suites that `make check` runs.
+FAST = frozenset({"embedded_file", "embedded_memory"})
+
+
+def names(backends: Iterable[str]) -> list[ParameterSet]:
+    """A parameter for each backend."""
+    return [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in backends]
 
 
 def place_of(backend: Backend[PortT], request: pytest.FixtureRequest) -> AbstractContextManager[Place[PortT]]:

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.contract.backends import QUEUES, place_of
+from tests.contract.backends import QUEUES, names, place_of
 from tests.contract.places import Place
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.ports.queue import Queue
 
 
-@pytest.fixture(params=list(QUEUES))
+@pytest.fixture(params=names(QUEUES))
 def place(request: pytest.FixtureRequest) -> Iterator[Place[Queue]]:
     """Where several queues may be opened at once."""
     with place_of(QUEUES[request.param], request) as made:

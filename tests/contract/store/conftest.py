@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.contract.backends import STORES, place_of
+from tests.contract.backends import STORES, names, place_of
 from tests.contract.places import Place
 from tickwright.ports.store import Store
 
 
-@pytest.fixture(params=list(STORES))
+@pytest.fixture(params=names(STORES))
 def place(request: pytest.FixtureRequest) -> Iterator[Place[Store]]:
     """Where several stores may be opened at once."""
     with place_of(STORES[request.param], request) as made:

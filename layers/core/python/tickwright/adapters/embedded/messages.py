@@ -1,7 +1,7 @@
 """How hints and dead letters lie in the file: every statement of the queue, literally, and the form of a message.
 
 Must not know a clock or how one waits. A receipt names the message and how often it had been received, so that an old
-one moves nothing. Promises: SEM-QUEUE-2, SEM-QUEUE-5, SEM-QUEUE-4.
+one moves nothing. Promises: SEM-QUEUE-2, SEM-QUEUE-4, SEM-QUEUE-5.
 """
 
 import sqlite3

@@ -1,7 +1,7 @@
 """The store on one SQLite file: what ports/store.py promises, for one machine.
 
 Reads that may be stale by the port are exact here. Must not decide: `change.decide` does. Promises: SEM-STORE-1 to
-SEM-STORE-8.
+SEM-STORE-9.
 """
 
 import sqlite3

@@ -1,7 +1,8 @@
 """How a conditional write is carried out: load, let the change decide, save; all inside the transaction of the caller.
 
 The only rule here is the port's: what is refused but shows this very write is a reply that was lost. Must not know
-what a change means. Promises: SEM-STORE-1, SEM-STORE-5, SEM-STORE-2.
+what a change means. Promises: SEM-STORE-1, SEM-STORE-2, SEM-STORE-3,
+SEM-STORE-5.
 """
 
 import sqlite3

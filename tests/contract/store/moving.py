@@ -1,0 +1,40 @@
+"""How a case is moved to ids of its own, so that all cases fit into one store.
+
+Must not hold assertions. JOB, the bucket of a lease, a name and a request's key are the ids that cases use.
+"""
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from tests.support.builders import JOB, a_job_id
+from tickwright.domain.ids import ExecutionRef
+from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.tenants import IdempotencyRecord, NameRecord
+
+ThingT = TypeVar("ThingT")
+
+
+def moved(thing: ThingT, number: int) -> ThingT:
+    """The same thing about the job, bucket, name or request of this number."""
+    result: Any = _moved(thing, number)
+    return result  # type: ignore[no-any-return]
+
+
+def _moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
+    match thing:
+        case ExecutionRef():
+            return ExecutionRef(a_job_id(number), thing.key)
+        case str() if thing == JOB:
+            return a_job_id(number)
+        case tuple():
+            return tuple(_moved(part, number) for part in thing)
+        case BucketLease() | TakeBucket() | RenewBucket():
+            return replace(thing, bucket=number)
+        case IdempotencyRecord():
+            return replace(thing, key=f"POST {number}", job_id=_moved(thing.job_id, number))
+        case NameRecord():
+            return replace(thing, name=f"job-{number}", job_id=_moved(thing.job_id, number))
+        case _ if is_dataclass(thing) and not isinstance(thing, type):
+            return replace(thing, **{f.name: _moved(getattr(thing, f.name), number) for f in fields(thing)})
+        case _:
+            return thing
