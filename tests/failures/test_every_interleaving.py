@@ -26,7 +26,14 @@ MEETINGS = {
     "busy": ("fire", "stale_fire", "complete", "fail", "resolve", "cancel_execution", "run_now", *_CHANGES),
     "paused": ("stale_fire", "resume", "resolve", "run_now", "cancel_job", "edit"),
 }
-PAIRS = [(scene, *pair) for scene, names in MEETINGS.items() for pair in combinations_with_replacement(names, 2)]
+# Two of the same change of a job differ from scene to scene in nothing but their length.
+ONCE = {("edit", "edit"): "due-skip", ("resolve", "resolve"): "lease-over"}
+PAIRS = [
+    (scene, *pair)
+    for scene, names in MEETINGS.items()
+    for pair in combinations_with_replacement(names, 2)
+    if ONCE.get(pair, scene) == scene
+]
 
 
 @pytest.mark.parametrize(("scene", "one", "other"), PAIRS)

@@ -7,6 +7,7 @@ knowledge of every actor are one. Optionally an actor dies, at every point once.
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from sqlite3 import Connection
 from typing import Any, TypeVar
 
 from tests.support.clocks import CountingEntropy, ManualClock
@@ -156,15 +157,20 @@ class _Going:
     driven: list[_Driven]
     notes: list[tuple[str, object]]
     deaths_left: int
+    twins: bool  # all do the same: it does not matter who begins
     way: tuple[int, ...] = ()
+    _rows: tuple[int, bytes] = (-1, b"")
 
     @classmethod
     def begun(cls, world: World, operations: Sequence[tuple[str, Operation]], deaths: int) -> "_Going":
         notes: list[tuple[str, object]] = []
-        return cls(world, list(_driven(world, operations, notes)), notes, deaths)
+        twins = len({operation for _, operation in operations}) == 1
+        return cls(world, list(_driven(world, operations, notes)), notes, deaths, twins)
 
     def choices(self) -> list[int]:
         """Who may go on, by number; and who may die, by the complement of the number."""
+        if not self.way and self.twins:
+            return [0]
         alive = [number for number, one in enumerate(self.driven) if not one.is_over]
         mortal = [~number for number in alive if self.deaths_left and self.driven[number].gate.calls]
         return alive + mortal
@@ -179,12 +185,10 @@ class _Going:
 
     async def digest(self) -> bytes:
         """All that decides what can still happen: the store, and what each actor knows."""
-        digest = blake2b(digest_size=16)
-        rows = await self.world.database.read(
-            lambda connection: [connection.execute(f"SELECT * FROM {table}").fetchall() for table in _TABLES],  # noqa: S608
-            StoreUnavailable,
+        self._rows = await self.world.database.read(
+            lambda connection: _rows_of(connection, self._rows), StoreUnavailable
         )
-        digest.update(repr(rows).encode())
+        digest = blake2b(self._rows[1], digest_size=16)
         for one in self.driven:
             digest.update(one.gate.known.digest() + repr((one.is_over, one.answer)).encode())
         digest.update(bytes([self.deaths_left]))
@@ -195,6 +199,14 @@ class _Going:
         calls = [iter(one.gate.calls) for one in self.driven]
         way = [_said(choice, names, calls) for choice in self.way]
         return Ending(self.world, [one.answer for one in self.driven], self.notes, " > ".join(way))
+
+
+def _rows_of(connection: Connection, known: tuple[int, bytes]) -> tuple[int, bytes]:
+    """A digest of all that is stored, and after how many changes; what was not changed since is not read again."""
+    if connection.total_changes == known[0]:
+        return known
+    rows = [connection.execute(f"SELECT * FROM {table}").fetchall() for table in _TABLES]  # noqa: S608 - names of ours
+    return connection.total_changes, blake2b(repr(rows).encode(), digest_size=16).digest()
 
 
 def _said(choice: int, names: Sequence[str], calls: Sequence[Iterator[str]]) -> str:
