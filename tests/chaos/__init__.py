@@ -1,1 +1,1 @@
-"""Does the whole keep its promises while its processes are killed and frozen? `python -m tests.chaos` asks for a minute."""
+"""Does the whole keep its promises while its processes are killed and frozen? `python -m tests.chaos` shows it."""

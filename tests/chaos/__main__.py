@@ -1,7 +1,8 @@
 """`python -m tests.chaos`: a minute of kills and freezes, then a count of what was promised against what was done.
 
-SEED (drawn if absent), SECONDS (54), PLANT (a bug to put in) and KEEP=1 come from the environment or as NAME=value. Progress goes to
-stderr; the last line of stdout is JSON. Exit status: 0 without violations, 1 with, 2 if the run itself could not be made.
+SEED (drawn if absent), SECONDS (54), PLANT (a bug to put in) and KEEP=1 come from the environment or as NAME=value.
+Progress goes to stderr; the last line of stdout is JSON. Exit status: 0 without violations, 1 with, 2 if the run
+itself could not be made.
 """
 
 import asyncio

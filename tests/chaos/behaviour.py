@@ -1,6 +1,7 @@
-"""What the code of the jobs does: handlers that do as the job's payload says, and write down what they did before they answer.
+"""What the code of the jobs does.
 
-A result names the epoch of its own attempt, so that one accepted from a zombie shows itself. Must not know the store.
+Handlers that do as the job's payload says, and write down what they did before they answer. A result names the epoch
+of its own attempt, so that one accepted from a zombie shows itself. Must not know the store.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
-"""A store whose process dies or freezes at a planned write: right before it, or right after its commit and before its answer is used.
+"""A store whose process dies or freezes at a planned write.
 
-It also notes each answer that took long, since a process that waits for the store cannot keep its leases. Must not change what is
-written. Everything else is the store's own.
+Right before it, or right after its commit and before its answer is used. It also notes each answer that took long,
+since a process that waits for the store cannot keep its leases. Must not change what is written. Everything else is
+the store's own.
 """
 
 import os
@@ -66,15 +67,18 @@ class BrittleStore:
 
     async def write(self, change: AnyChange) -> Outcome[Any]:
         """One write."""
-        return await self._struck(_aims_of([change]), lambda: self._store.write(change))
+        answer: Outcome[Any] = await self._struck(_aims_of([change]), lambda: self._store.write(change))
+        return answer
 
     async def write_each(self, changes: Sequence[AnyChange]) -> Sequence[Any]:
         """A batch is one moment."""
-        return await self._struck(_aims_of(changes), lambda: self._store.write_each(changes))
+        answers: Sequence[Any] = await self._struck(_aims_of(changes), lambda: self._store.write_each(changes))
+        return answers
 
     async def write_together(self, changes: Sequence[AnyChange]) -> Sequence[Any]:
         """A transaction is one moment."""
-        return await self._struck(_aims_of(changes), lambda: self._store.write_together(changes))
+        answers: Sequence[Any] = await self._struck(_aims_of(changes), lambda: self._store.write_together(changes))
+        return answers
 
     async def put_page(self, page: Page) -> None:
         """J."""

@@ -1,7 +1,7 @@
 """One process of a run: a scheduler with its watch, or a worker.
 
-It is wired as in the product; only its store may strike it down on purpose. It ends gracefully on SIGTERM. Must not know who else is
-there.
+It is wired as in the product; only its store may strike it down on purpose. It ends gracefully on SIGTERM. Must not
+know who else is there.
 """
 
 import asyncio
@@ -130,4 +130,3 @@ async def _watch_the_loop(telemetry: DiaryTelemetry) -> None:
         took_ns = time.monotonic_ns() - began_ns
         if took_ns > _STALLED_S * 1e9:
             telemetry.stalled(took_ns)
-

@@ -1,7 +1,8 @@
-"""The owners of the jobs: they submit, pause, resume, edit, cancel and run by hand, through the services, and note each answer.
+"""The owners of the jobs.
 
-What was acknowledged is the one thing that the checker holds the system to. Errands of one job come one after the other; an answer
-that does not come (the store is busy) is asked for again, as a client would. Must not look at evidence.
+They submit, pause, resume, edit, cancel and run by hand, through the services, and note each answer. What was
+acknowledged is the one thing that the checker holds the system to. Errands of one job come one after the other; an
+answer that does not come (the store is busy) is asked for again, as a client would. Must not look at evidence.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from typing import TypeVar
 from tests.chaos.history import Change, Kind, Rhythm, Seen, Stop, Story
 from tests.chaos.jobs import Body, Errand, Plan, Wish, sent
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import ExecutionKey, JobId, TenantId
 from tickwright.domain.job_rules import read_spec
 from tickwright.domain.jobs import Head, JobSpec
 from tickwright.domain.outcomes import Refusal
@@ -125,7 +126,8 @@ class Driver:
             return
         change = self._change(kind, invoked_ms, answer.head, rhythm)
         if kind in {Kind.CANCEL, Kind.PAUSE}:
-            change = replace(change, census=await self._surely(lambda: self._census(story)))
+            census = await self._surely(lambda: self._census(story))
+            change = replace(change, census=census)
         if change.version != story.changes[-1].version:
             story.changes.append(change)
         self.counts[kind.value] += 1
@@ -146,7 +148,7 @@ class Driver:
                     return seen
                 return await change_job.edit_job(self.kit, TENANT, story.job_id, spec, seen.head.version)
 
-    async def _census(self, story: Story) -> dict[str, Seen]:
+    async def _census(self, story: Story) -> dict[ExecutionKey, Seen]:
         return {row.key: _seen(row) for row in await executions_of(self.kit, story.job_id)}
 
     async def _run_now(self, story: Story, errand: Errand) -> None:
@@ -188,7 +190,7 @@ def _seen(row: Execution) -> Seen:
     return Seen(state=row.state, epoch=row.lease_epoch, scheduled_ms=row.scheduled_at)
 
 
-async def executions_of(kit: Kit, job_id: str) -> list[Execution]:
+async def executions_of(kit: Kit, job_id: JobId) -> list[Execution]:
     """All executions of a job, newest first, strongly read."""
     found: list[Execution] = []
     after_key: str | None = None

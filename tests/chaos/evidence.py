@@ -1,7 +1,8 @@
-"""What user code itself writes down about its attempts: a line at the start, a line at the end, each on the disk before it goes on.
+"""What user code itself writes down about its attempts.
 
-Independent of the store, so that the store can be judged by it. One file a process, opened for appending: a process that is killed
-leaves whole lines and at most one that is cut off. The same files hold what a process says of itself: events and stalls.
+A line at the start, a line at the end, each on the disk before it goes on. Independent of the store, so that the
+store can be judged by it. One file a process, opened for appending: a process that is killed leaves whole lines and
+at most one that is cut off. The same files hold what a process says of itself: events and stalls.
 """
 
 import json

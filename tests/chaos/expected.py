@@ -1,8 +1,8 @@
 """Which ticks of a job must stand in the ledger, by what its owner was told and by plain arithmetic.
 
-Each answer says where the job goes on (`next_ms`) and up to where it was decided before (`decided_ms`); so every version of a job
-has an exact chain of ticks that must be there, and all others are ghosts. What an answer says is itself checked against the clock.
-Must not look at executions.
+Each answer says where the job goes on (`next_ms`) and up to where it was decided before (`decided_ms`); so every
+version of a job has an exact chain of ticks that must be there, and all others are ghosts. What an answer says is
+itself checked against the clock. Must not look at executions.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -79,7 +79,10 @@ def _wrong_next(story: Story, before: Sequence[Change], change: Change) -> str |
 
 
 def _is_first(change: Change) -> bool:
-    """The first tick after the moment of the change, which lies between call and answer, and after all that was decided."""
+    """The first tick after the moment of the change, which lies between call and answer.
+
+    And after all that was decided.
+    """
     decided_ms = change.decided_ms or -1
     earliest = next(change.rhythm.after(max(change.invoked_ms, decided_ms)), None)
     latest = next(change.rhythm.after(max(change.acked_ms, decided_ms)), None)

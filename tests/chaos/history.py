@@ -58,7 +58,10 @@ class Once:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """A tick each period, up to a last instant: computed here by plain arithmetic, apart from the product's own schedules."""
+    """A tick each period, up to a last instant.
+
+    Computed here by plain arithmetic, apart from the product's own schedules.
+    """
 
     period_ms: int
     phase_ms: int
@@ -108,7 +111,9 @@ class Change:
     next_ms: int | None
     decided_ms: int | None  # the last tick that was decided or passed over before the change
     rhythm: Rhythm  # in force after it
-    census: Mapping[ExecutionKey, Seen] = field(default_factory=dict)  # of a pause or cancel: all executions after the answer
+    census: Mapping[ExecutionKey, Seen] = field(
+        default_factory=dict
+    )  # of a pause or cancel: all executions after the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

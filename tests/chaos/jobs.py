@@ -1,7 +1,8 @@
-"""The hundred jobs of a run and what their owners do with them: drawn from the seed, each job from a stream of its own.
+"""The hundred jobs of a run and what their owners do with them.
 
-A job's body is what the API would be sent; its payload tells the code that runs it what to do. Its rhythm is stated beside it, so
-that its ticks are known without the product. Must not know who is killed when.
+Drawn from the seed, each job from a stream of its own. A job's body is what the API would be sent; its payload tells
+the code that runs it what to do. Its rhythm is stated beside it, so that its ticks are known without the product.
+Must not know who is killed when.
 """
 
 import random
@@ -136,8 +137,8 @@ def _make_beat(draw: random.Random, span: Span) -> Plan:
 
 def _make_wide(draw: random.Random, span: Span) -> Plan:
     """Runs of the same job side by side, and every missed tick made up for."""
-    more = {"overlap": {"mode": "allow"}, "catchup": {"mode": "all"}}
-    body = _body("wait", {"ms": draw.randint(900, 3_500)}, **more)
+    does = {"ms": draw.randint(900, 3_500)}
+    body = _body("wait", does, overlap={"mode": "allow"}, catchup={"mode": "all"})
     return replace(_beat(draw, span, body, period_s=(2, 3)), overlaps=True)
 
 

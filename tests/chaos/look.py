@@ -1,6 +1,7 @@
-"""`python -m tests.chaos.look FOLDER [JOB ...]`: judges a kept run again, and tells the whole story of each job asked for.
+"""`python -m tests.chaos.look FOLDER [JOB ...]`.
 
-Without names it tells those that have violations. Must not change anything.
+Judges a kept run again, and tells the whole story of each job asked for. Without names it tells those that have
+violations. Must not change anything.
 """
 
 import pickle
@@ -8,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.chaos.checker import Violation, check
+from tests.chaos.book import Violation
+from tests.chaos.checker import check
 from tests.chaos.history import Attempt, Change, History, Story
 from tickwright.domain.executions import Execution
 

@@ -1,7 +1,8 @@
-"""Brings up the processes of a run by forking itself: a process that is killed is back within milliseconds, whatever the machine does.
+"""Brings up the processes of a run by forking itself.
 
-`python -m tests.chaos.nursery` takes orders as lines of JSON on stdin and says on stdout what becomes of its children: started, frozen,
-thawed, ended. When its own parent is gone it kills them all. Must not know why anybody is struck.
+A process that is killed is back within milliseconds, whatever the machine does. `python -m tests.chaos.nursery` takes
+orders as lines of JSON on stdin and says on stdout what becomes of its children: started, frozen, thawed, ended. When
+its own parent is gone it kills them all. Must not know why anybody is struck.
 """
 
 import asyncio

@@ -9,6 +9,7 @@ from typing import Any
 
 from tickwright.adapters.embedded.store import EmbeddedStore
 from tickwright.adapters.entropy_system import SystemEntropy
+from tickwright.domain import ticks
 from tickwright.domain.changes import executions
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey
@@ -31,7 +32,7 @@ def _no_fence() -> None:
 
 def _two_keys() -> None:
     """Each process that inserts a tick's execution does so under a key of its own."""
-    insert = fire.execution_of
+    insert = ticks.execution_of
 
     def execution_of(*given: Any, **named: Any) -> Execution:  # noqa: ANN401 - whatever it takes
         born = insert(*given, **named)

@@ -1,7 +1,7 @@
 """The company of processes: does to each what the timetable says, and starts it again under a fresh name.
 
-It learns from the nursery who has started, frozen or ended, by whatever blow. Whatever happens, none is left behind. Must not know
-what the processes do.
+It learns from the nursery who has started, frozen or ended, by whatever blow. Whatever happens, none is left behind.
+Must not know what the processes do.
 """
 
 import asyncio
@@ -100,7 +100,9 @@ class Company:
                     self.counts["starts"] += 1
 
     def _named(self, name: str) -> Member:
-        return next(member for member in self._members if member.settings is not None and member.settings.member == name)
+        return next(
+            member for member in self._members if member.settings is not None and member.settings.member == name
+        )
 
     def _frozen(self, member: Member, now_s: float) -> None:
         for_ms = member.freezes_ms.pop(0) if member.freezes_ms else 0
@@ -155,7 +157,10 @@ class Company:
         self._order({"start": member.settings.dump()})
 
     def _strike(self, member: Member, now_s: float) -> None:
-        """The blows that come at a time, counted from when the process was at work; a frozen one is struck when it wakes."""
+        """The blows that come at a time, counted from when the process was at work.
+
+        A frozen one is struck when it wakes.
+        """
         assert member.ready_at_s is not None
         for fault in member.timed:
             assert isinstance(fault.trigger, AtTime)
@@ -222,12 +227,12 @@ class Company:
         for member in self._members:
             if member.settings is not None:
                 self._send(member, signal.SIGTERM)
-        give_up_at_s = time.monotonic() + _TERM_PATIENCE_S
-        while any(member.settings is not None for member in self._members) and time.monotonic() < give_up_at_s:
+        for _ in range(round(_TERM_PATIENCE_S / _LOOK_S)):
+            if all(member.settings is None for member in self._members):
+                return
             await asyncio.sleep(_LOOK_S)
         left = [member.settings.member for member in self._members if member.settings is not None]
-        if left:
-            self.broken.append(f"{left} did not end after SIGTERM when all was done")
+        self.broken.append(f"{left} did not end after SIGTERM when all was done")
 
 
 async def _start_nursery(folder: Path) -> "asyncio.subprocess.Process":

@@ -1,6 +1,7 @@
-"""One run from its start to its judgement: the company of processes, the owners of the jobs, the drain, the history, the count.
+"""One run from its start to its judgement.
 
-Bounded in time whatever happens. Must not judge: the checker does.
+The company of processes, the owners of the jobs, the drain, the history, the count. Bounded in time whatever happens.
+Must not judge: the checker does.
 """
 
 import asyncio
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos import plants
-from tests.chaos.checker import Violation, check
+from tests.chaos.book import Violation
+from tests.chaos.checker import check
 from tests.chaos.child import BUCKETS, SCALE
 from tests.chaos.driver import TENANT, Driver, executions_of
 from tests.chaos.evidence import read_attempts, read_events, read_stalls
@@ -73,7 +75,10 @@ async def perform(options: Options, folder: Path) -> Result:
 
 @asynccontextmanager
 async def owners_kit(path: Path) -> AsyncIterator[Kit]:
-    """The kit of the process that is never struck: as the product's, with more patience for a file that a frozen process holds."""
+    """The kit of the process that is never struck.
+
+    As the product's, with more patience for a file that a frozen process holds.
+    """
     database = Database.open(path, busy_ms=BUSY_MS)
     clock = SystemClock()
     try:
@@ -123,7 +128,10 @@ def _say(text: str) -> None:
 
 
 async def _drain(kit: Kit) -> float:
-    """Wait until all executions have ended with nothing owed and no job is due; how long that took after the last tick."""
+    """Wait until all executions have ended with nothing owed and no job is due.
+
+    How long that took after the last tick.
+    """
     began_s = time.monotonic()
     while (took_s := time.monotonic() - began_s) < DRAIN_S:
         heads, rows = await _all(kit)
@@ -231,4 +239,3 @@ def _lags(history: History) -> Mapping[str, int]:
     lags = sorted(firsts.values()) or [0]
     last = len(lags) - 1
     return {"p50": lags[last // 2], "p99": lags[last * 99 // 100], "max": lags[-1]}
-

@@ -1,7 +1,8 @@
 """What befalls which process when: drawn from the seed alone, before anything starts.
 
-Each life of each process draws from a stream of its own, so taking one fault away moves no other. Most faults are placed on
-the n-th write of a kind and not at a time: at a random time a process mostly polls. Must not know how a fault is carried out.
+Each life of each process draws from a stream of its own, so taking one fault away moves no other. Most faults are
+placed on the n-th write of a kind and not at a time: at a random time a process mostly polls. Must not know how a
+fault is carried out.
 """
 
 import random
@@ -80,7 +81,10 @@ class Outage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timetable:
-    """The fault plan of one seed. Faults begin at `begin_ms` and are over at `quiet_ms`; the last tick is at `last_tick_ms`."""
+    """The fault plan of one seed. Faults begin at `begin_ms` and are over at `quiet_ms`.
+
+    The last tick is at `last_tick_ms`.
+    """
 
     seed: int
     seconds: int
@@ -111,7 +115,10 @@ class Timetable:
         return Life(faults=tuple(faults), rest_ms=draw.choice((0, 0, 100, 400, 1_200)))
 
     def outages(self) -> tuple[Outage, ...]:
-        """Once all schedulers stand still for longer than a tick may be late, and once all workers for longer than a lease."""
+        """Once all schedulers stand still for longer than a tick may be late.
+
+        And once all workers for longer than a lease.
+        """
         draw = random.Random(f"{self.seed}/outages")
         span_ms = self.quiet_ms - self.begin_ms
         first_ms = self.begin_ms + round(span_ms * draw.uniform(0.25, 0.45))

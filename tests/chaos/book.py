@@ -1,0 +1,71 @@
+"""One job with all that is known of it: what its rules are judged by.
+
+Must not judge.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from tests.chaos.expected import Expected, expected_of
+from tests.chaos.history import Attempt, Change, History, Kind, Story
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionRef
+
+PATIENCE_MS = 6_000  # of a scheduler at work: it takes buckets over in a sixth of this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """A promise that was broken, of which job, and by what evidence."""
+
+    name: str
+    job: str
+    detail: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Book:
+    """One job with all that is known of it."""
+
+    history: History
+    story: Story
+    expected: Expected
+    rows: list[Execution]
+    attempts: dict[ExecutionRef, list[Attempt]] = field(default_factory=lambda: defaultdict(list))
+
+    def told(self, name: str, detail: str) -> Violation:
+        """A violation of this job."""
+        return Violation(name=name, job=self.story.name, detail=detail)
+
+    def of(self, row: Execution) -> list[Attempt]:
+        """The attempts of a row, by epoch."""
+        return self.attempts.get(row.ref, [])
+
+    def change(self, kind: Kind) -> Change | None:
+        """The last change of a kind."""
+        return next((change for change in reversed(self.story.changes) if change.kind is kind), None)
+
+
+def books_of(history: History) -> list[Book]:
+    """A book for each job that was acknowledged."""
+    rows: dict[str, list[Execution]] = defaultdict(list)
+    for row in history.executions.values():
+        rows[row.job_id].append(row)
+    books = {
+        story.job_id: Book(
+            history=history,
+            story=story,
+            expected=expected_of(story, in_time=lambda since, until: attended_ms(history, since, until) >= PATIENCE_MS),
+            rows=sorted(rows[story.job_id], key=lambda row: row.key),
+        )
+        for story in history.stories
+    }
+    for attempt in sorted(history.attempts, key=lambda one: (one.epoch, one.started_ns)):
+        if attempt.ref.job_id in books:
+            books[attempt.ref.job_id].attempts[attempt.ref].append(attempt)
+    return list(books.values())
+
+
+def attended_ms(history: History, since_ms: int, until_ms: int) -> int:
+    """How long a scheduler was at work between two instants."""
+    return sum(max(0, min(to_ms, until_ms) - max(from_ms, since_ms)) for from_ms, to_ms in history.attended)

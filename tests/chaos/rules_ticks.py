@@ -1,0 +1,119 @@
+"""Rules about jobs, their ticks, and the rows that stand for them.
+
+Nothing is lost, nothing comes twice, nothing is a ghost.
+"""
+
+from collections.abc import Iterator
+
+from tests.chaos.book import Book, Violation
+from tests.chaos.history import Kind
+from tickwright.domain.executions import Cause, Execution, Reason
+from tickwright.domain.ids import tick_key
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import JobStatus
+from tickwright.domain.transitions import State
+
+
+def acknowledged_is_kept(book: Book) -> Iterator[Violation]:
+    """A job that was acknowledged is there, at the version of its last acknowledged change.
+
+    And does not stand still.
+    """
+    head = book.history.heads.get(book.story.job_id)
+    last = book.story.changes[-1]
+    if head is None:
+        yield book.told("AcknowledgedIsKept", "the job is gone")
+        return
+    if head.version != last.version:
+        yield book.told("AcknowledgedIsKept", f"version {head.version}, acknowledged {last.version}")
+    if last.kind is Kind.CANCEL and head.status is not JobStatus.CANCELLED:
+        yield book.told("AcknowledgedIsKept", f"cancelled, and is {head.status.value}")
+    if head.next_run_at is not None and head.next_run_at <= book.history.last_tick_ms:
+        yield book.told("JobMovesOn", f"stands still at {head.next_run_at}")
+    for detail in book.expected.wrong:
+        yield book.told("NextTickIsRight", detail)
+
+
+def tick_not_lost(book: Book) -> Iterator[Violation]:
+    """Each tick that is owed has its one row, or lies in the one row of a range that was passed over."""
+    own = {row.scheduled_at for row in book.rows if row.cause is Cause.SCHEDULE and row.passed is None}
+    ranges = [row for row in book.rows if row.passed is not None]
+    for tick in book.expected.must:
+        over = [row for row in ranges if _covers(row, tick) and row.reason is Reason.MISSED]
+        if len(over) + (tick in own) == 0:
+            yield book.told("TickNotLost", f"tick {tick} has no row")
+        if len(over) + (tick in own) > 1:
+            yield book.told("OneRowPerTick", f"tick {tick} has {len(over)} ranges and a row of its own: {tick in own}")
+    for tick in book.expected.undecided:
+        yield book.told("TickNotLost", f"tick {tick} was never decided, though there was time")
+    for tick in book.expected.held_back:
+        if tick not in own and not any(_covers(row, tick) for row in ranges):
+            yield book.told("PausedTickIsTold", f"tick {tick} was held back by a pause, and no row says so")
+
+
+def _covers(row: Execution, tick: int) -> bool:
+    return row.passed is not None and row.passed.first <= tick <= row.passed.last
+
+
+def no_ghost_run(book: Book) -> Iterator[Violation]:
+    """Each row stands for a tick that the job had, under the version that it had then.
+
+    Or for a run that was asked for.
+    """
+    seen: dict[int, Execution] = {}
+    for row in book.rows:
+        if row.passed is not None:
+            yield from _range_is_right(book, row)
+        elif row.cause is Cause.MANUAL:
+            yield from _manual_is_right(book, row)
+        else:
+            if row.scheduled_at in seen:
+                yield book.told("OneExecutionPerTick", f"{row.key} and {seen[row.scheduled_at].key}")
+            seen[row.scheduled_at] = row
+            yield from _tick_is_right(book, row)
+    missing = book.story.manual - {row.key for row in book.rows}
+    yield from (book.told("AcknowledgedIsKept", f"run {key} was acknowledged and is gone") for key in missing)
+
+
+def _tick_is_right(book: Book, row: Execution) -> Iterator[Violation]:
+    if row.key != tick_key(row.scheduled_at):
+        yield book.told("OneExecutionPerTick", f"{row.key} is not the key of tick {row.scheduled_at}")
+    version = book.expected.must.get(row.scheduled_at)
+    if version is None:
+        yield book.told("NoGhostRun", f"{row.key} ({row.state.value}) is no tick of the job")
+    elif version != row.job_version:
+        yield book.told("NoSupersededRun", f"{row.key} has version {row.job_version}, decided under {version}")
+    if any(attempt.version != row.job_version for attempt in book.of(row)):
+        yield book.told("NoSupersededRun", f"{row.key} ran with the payload of another version")
+
+
+def _manual_is_right(book: Book, row: Execution) -> Iterator[Violation]:
+    refused = row.state is State.CANCELLED and row.reason is Reason.ABANDONED
+    if row.key in book.story.manual:
+        if refused:
+            yield book.told("AcknowledgedIsKept", f"run {row.key} was acknowledged and abandoned")
+    elif not refused or book.of(row):
+        yield book.told("NoGhostRun", f"run {row.key} ({row.state.value}) was never acknowledged")
+
+
+def _range_is_right(book: Book, row: Execution) -> Iterator[Violation]:
+    assert row.passed is not None
+    if row.reason is Reason.MISSED:
+        count = sum(_covers(row, tick) for tick in book.expected.must)
+        if count != row.passed.count:
+            yield book.told("RangeIsRight", f"{row.key} says {row.passed.count} ticks and covers {count}")
+        if row.created_at - row.passed.first <= book.history.durations.missed_after_ms:
+            yield book.told("NoFalseSkip", f"{row.key} passes over ticks that were not late")
+    elif row.reason is not Reason.PAUSED or book.change(Kind.PAUSE) is None:
+        yield book.told("NoFalseSkip", f"{row.key} passes over ticks: {row.reason}")
+
+
+def journal_drains(book: Book) -> Iterator[Violation]:
+    """What the journal still names has ended, or was never decided."""
+    head = book.history.heads.get(book.story.job_id)
+    for entry in book.history.entries:
+        if entry.job_id != book.story.job_id or head is None:
+            continue
+        row = book.history.executions.get(entry.ref)
+        if row is None and not entry.is_manual and head.fired_through == Instant(entry.tick):
+            yield book.told("JournalDrains", f"{entry.key} was decided and has no row")
