@@ -40,8 +40,12 @@ class Source:
     def is_test(self) -> bool:
         return self.name.startswith("tests/")
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(self.module))
+
     def walk(self) -> Iterator[ast.AST]:
-        return ast.walk(self.module)
+        return iter(self.nodes)
 
 
 @lru_cache(maxsize=1)
