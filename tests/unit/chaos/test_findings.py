@@ -1,13 +1,22 @@
 """What chaos runs have found, each as the smallest story that shows it."""
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
 from tests.support.builders import TENANT
 from tests.support.kits import World
 from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
+from tickwright.domain.lanes import Lane
+from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.ports.store import Store
 from tickwright.services.change_job import edit_job, pause_job, resume_job
 from tickwright.services.jobs import JobView
+from tickwright.services.kit import Kit
 
 LATE_MS = 90_000  # longer than a tick may be late
 DUE_SOON_MS = 600_000  # beyond the look-ahead, so that submit does not fire it
@@ -100,3 +109,36 @@ async def test_a_tick_that_was_due_and_undecided_at_a_pause_is_caught_up_where_p
     assert isinstance(view, JobView)
     rows = await _rows(world, head.job_id, Instant(due + DUE_SOON_MS + 5_000))
     assert [row.scheduled_at for row in rows] == [due, due + DUE_SOON_MS]
+
+
+class SlowIndex:
+    """A store whose due index takes longer to answer than a bucket lease lasts."""
+
+    def __init__(self, kit: Kit) -> None:
+        """Wrap the store of a kit."""
+        self._kit = kit
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the store's own methods
+        """All the rest is the store's own."""
+        return getattr(self._kit.store, name)
+
+    async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+        """The same answer, late."""
+        await self._kit.clock.sleep_ms(2 * self._kit.durations.bucket_lease_ms)
+        return await self._kit.store.due_eventually(bucket, lane, until=until, limit=limit)
+
+
+async def test_a_scheduler_keeps_its_bucket_through_a_look_that_takes_longer_than_the_lease(world: World) -> None:
+    """It renews beside its looks: else each long look would cost it the bucket, and what it has begun is begun again."""
+    busy = replace(world.kit, store=cast("Store", SlowIndex(world.kit)))
+    stop = asyncio.Event()
+    loops = [SchedulerLoop(kit, owner).run(stop) for kit, owner in ((busy, "busy"), (world.kit, "idle"))]
+    running = asyncio.gather(*loops)
+
+    await world.clock.sleep_ms(10 * world.durations.bucket_lease_ms)
+
+    lease = await world.kit.store.lease(0)
+    assert lease is not None
+    assert (lease.owner, lease.lease_epoch) == ("busy", 1)
+    stop.set()
+    await running

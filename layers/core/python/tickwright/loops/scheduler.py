@@ -45,12 +45,22 @@ class SchedulerLoop:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Tick until `stop` is set, then hand the buckets over. A sick store costs ticks, never the loop."""
-        while not stop.is_set():
-            started_ms = self.kit.clock.monotonic_ms()
-            await self._guarded(self.tick)
-            left_ms = self.kit.durations.tick_ms - (self.kit.clock.monotonic_ms() - started_ms)
-            await sleep_or_stop(self.kit, stop, left_ms)
+        keeping = asyncio.create_task(self._keep())
+        try:
+            while not stop.is_set():
+                started_ms = self.kit.clock.monotonic_ms()
+                await self._guarded(self.tick)
+                left_ms = self.kit.durations.tick_ms - (self.kit.clock.monotonic_ms() - started_ms)
+                await sleep_or_stop(self.kit, stop, left_ms)
+        finally:
+            keeping.cancel()
         await self._guarded(self._hand_over)
+
+    async def _keep(self) -> None:
+        """Renew beside the ticks: one that takes longer than a lease must not cost the buckets that it works on."""
+        while True:
+            await self.kit.clock.sleep_ms(self.kit.durations.bucket_renew_ms // 2)
+            await self._guarded(partial(lease_service.renew, self.kit, self.leases))
 
     async def _hand_over(self) -> None:
         for bucket in list(self.leases.mine):
