@@ -83,8 +83,11 @@ def _kept_tables(endpoint: str) -> Ground:
 
 @contextmanager
 def _moto_queues(request: pytest.FixtureRequest) -> Iterator[Place[Queue]]:
+    from tests.contract.aws_moto_queues import atomic_queues  # noqa: PLC0415 - moto takes a second to load
+
     request.getfixturevalue("moto")
-    yield _new_queues(None)
+    with atomic_queues():
+        yield _new_queues(None)
 
 
 @contextmanager
