@@ -14,6 +14,7 @@ ARGS ?=
 N ?= 1000
 SECONDS ?= 60
 SEED ?=
+FILE ?=
 
 export PATH := $(VENV)/bin:$(PATH)
 export PYTHONPATH := $(CURDIR):$(CURDIR)/layers/core/python:$(CURDIR)/layers/sdk/python
@@ -104,7 +105,15 @@ nightly: setup setup-emulators ## The long sets: more examples, more seeds
 gate: setup ## Judge what would be deployed: rule packs, own checks, cfn-lint; 0 findings or failure
 	@$(PY) -m infra.gate
 
+.PHONY: cron-vectors
+cron-vectors: setup ## Replay recorded cron answers (FILE=other.jsonl; both of ours by default)
+	@$(PY) -m tests.cron_vectors $(FILE)
+
 # ---------------------------------------------------------------- measure
+
+.PHONY: bench-cron
+bench-cron: setup ## Parse and next-tick times beside croniter and cronsim
+	@$(PY) -m tests.bench.cron
 
 .PHONY: bench-units
 bench-units: setup setup-emulators ## Write, read and queue units per plain cron execution

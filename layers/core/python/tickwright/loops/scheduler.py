@@ -35,7 +35,7 @@ class SchedulerLoop:
     slots: int = 1
     leases: Leases = field(init=False)
     _memory: Memory = field(default_factory=Memory)
-    _idle_until_ms: dict[tuple[int, Lane | None], int] = field(default_factory=dict)
+    _idle_until_ms: dict[tuple[int, Lane | str], int] = field(default_factory=dict)
     _permits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     def __post_init__(self) -> None:
@@ -73,13 +73,16 @@ class SchedulerLoop:
 
     async def _serve(self, bucket: int) -> None:
         async with self._permits:
-            await self._guarded(partial(self._serve_bucket, bucket))
+            well = await self._guarded(partial(self._serve_bucket, bucket))
+        holding = self.leases.mine.get(bucket)
+        if holding is not None and not well:
+            holding.resolved = False  # something may have been begun and not finished: look after it soon
 
     async def _serve_bucket(self, bucket: int) -> None:
         if not lease_service.holds(self.kit, self.leases, bucket) and not await self._take(bucket):
             return
         holding = self.leases.mine[bucket]
-        if not holding.resolved:
+        if not holding.resolved and self._is_time(bucket, "left", self.kit.durations.lookahead_ms):
             await self._resolve_left_behind(bucket)
             holding.resolved = True
         for lane in LANES:  # highest first: a herd in one lane never delays a higher one
@@ -90,7 +93,7 @@ class SchedulerLoop:
     async def _take(self, bucket: int) -> bool:
         preferred = bucket % self.slots == self.slot
         patience_ms = 0 if preferred else 2 * self.kit.durations.bucket_lease_ms
-        if not self._is_time(bucket, None, self.kit.durations.tick_ms):
+        if not self._is_time(bucket, "lease", self.kit.durations.tick_ms):
             return False
         return await lease_service.take(self.kit, self.leases, bucket, patience_ms=patience_ms)
 
@@ -113,26 +116,32 @@ class SchedulerLoop:
             await fire(self.kit, bucket, heads, self._memory)
 
     async def _serve_waiting(self, bucket: int) -> None:
-        if not self._is_time(bucket + self.kit.buckets, None, self.kit.durations.lookahead_ms // 2):
+        if not self._is_time(bucket, "waiting", self.kit.durations.lookahead_ms // 2):
             return
         await release_due(self.kit, bucket)
 
-    def _is_time(self, place: int, lane: Lane | None, every_ms: int) -> bool:
+    def _is_time(self, bucket: int, what: Lane | str, every_ms: int) -> bool:
         """Whether a place that showed no work is worth a look again.
 
         Well within the look-ahead, since submit fires the rest.
         """
         now_ms = self.kit.clock.monotonic_ms()
-        if now_ms < self._idle_until_ms.get((place, lane), now_ms):
+        if now_ms < self._idle_until_ms.get((bucket, what), now_ms):
             return False
-        self._idle_until_ms[place, lane] = now_ms + every_ms - self.kit.durations.tick_ms // 2
+        self._idle_until_ms[bucket, what] = now_ms + every_ms - self.kit.durations.tick_ms // 2
         return True
 
-    async def _guarded(self, step: Callable[[], Awaitable[object]]) -> None:
+    async def _guarded(self, step: Callable[[], Awaitable[object]]) -> bool:
+        """Whether the step went well. A sick store, or a bug that one job brings to light, costs that step alone."""
         try:
             await step()
         except Unavailable as fault:
             self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])
+        except Exception as fault:  # noqa: BLE001 - it is announced, and the other buckets go on (B055, B094)
+            self.kit.emit(EventName.LOOP_BROKE, fault=type(fault).__name__, detail=str(fault)[:500])
+        else:
+            return True
+        return False
 
 
 async def sleep_or_stop(kit: Kit, stop: asyncio.Event, left_ms: int) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
+from tickwright.domain.journal import Page
 from tickwright.loops.scheduler import sleep_or_stop
 from tickwright.ports.faults import Unavailable
 from tickwright.services.kit import Kit
@@ -39,5 +40,15 @@ class WatchLoop:
     async def _look_at(self, bucket: int) -> int:
         pages = await self.kit.store.pages(bucket, until=self.kit.clock.now(), limit=limits.JOURNAL_PAGES_A_LOOK)
         for page in pages:
-            await resolve(self.kit, page)
+            await self._resolve(page)
         return len(pages)
+
+    async def _resolve(self, page: Page) -> None:
+        """One page. A bug that one entry brings to light leaves its page where it is, and the others are looked after."""
+        try:
+            await resolve(self.kit, page)
+        except Unavailable:
+            raise
+        except Exception as fault:  # noqa: BLE001 - it is announced, and comes again at the next look
+            about = {"bucket": str(page.bucket), "fault": type(fault).__name__, "detail": str(fault)[:500]}
+            self.kit.emit(EventName.LOOP_BROKE, **about)

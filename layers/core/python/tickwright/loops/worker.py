@@ -22,7 +22,6 @@ from tickwright.services.claim import NotNow, Over
 from tickwright.services.kit import Kit
 
 PLACES = {Lane.HIGH: 100, Lane.NORMAL: 100, Lane.LOW: 50, Lane.BACKFILL: 25}
-_POLL_MS = 1_000
 _BATCHES_AT_ONCE = 4
 _GATHER_MS = 100  # how long finished hints are gathered before they are deleted together
 
@@ -82,6 +81,7 @@ class WorkerLoop:
     runners: Mapping[str, Runner]
     worker_id: WorkerId
     places: Mapping[Lane, int] = field(default_factory=lambda: dict(PLACES))
+    poll_ms: int = 1_000  # how long an empty lane is waited for; a stop waits for it to end
     grace_ms: int = 25_000  # under the 30 s that most platforms leave between SIGTERM and SIGKILL
     _draining: "asyncio.Future[None]" = field(init=False)
     _finished: list[Received] = field(default_factory=list)
@@ -111,7 +111,7 @@ class WorkerLoop:
     async def _receive_all(self, lane: Lane, limit: int) -> list[Received]:
         """Up to `limit` hints: the first receive waits for one to come, the others take what is there."""
         sizes = [min(limits.MESSAGES_A_BATCH, limit - at) for at in range(0, limit, limits.MESSAGES_A_BATCH)]
-        waits = [_POLL_MS, *(0 for _ in sizes[1:])]
+        waits = [self.poll_ms, *(0 for _ in sizes[1:])]
         batches = await asyncio.gather(*(self._receive(lane, *how) for how in zip(sizes, waits, strict=True)))
         return [one for batch in batches for one in batch]
 
@@ -121,7 +121,7 @@ class WorkerLoop:
             return await self.kit.queue.receive(lane, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms)
         except Unavailable as fault:
             self.kit.emit(EventName.QUEUE_FAULT, fault=type(fault).__name__, lane=lane.value)
-            await self.kit.clock.sleep_ms(round(_POLL_MS * self.kit.entropy.fraction()))
+            await self.kit.clock.sleep_ms(round(self.poll_ms * self.kit.entropy.fraction()))
             return []
 
     async def _do_together(self, worker: Worker, received: Sequence[Received], free: asyncio.Semaphore) -> None:
