@@ -129,7 +129,7 @@ class SlowIndex:
 
 
 async def test_a_scheduler_keeps_its_bucket_through_a_look_that_takes_longer_than_the_lease(world: World) -> None:
-    """It renews beside its looks: else each long look would cost it the bucket, and what it has begun is begun again."""
+    """It renews beside its looks: else each long look would cost it the bucket, and with it what it has begun."""
     busy = replace(world.kit, store=cast("Store", SlowIndex(world.kit)))
     stop = asyncio.Event()
     loops = [SchedulerLoop(kit, owner).run(stop) for kit, owner in ((busy, "busy"), (world.kit, "idle"))]
