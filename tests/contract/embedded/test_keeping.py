@@ -104,7 +104,7 @@ def test_a_stored_item_that_breaks_a_promise_is_noticed_where_it_is_read() -> No
 
 
 @pytest.mark.sem("SEM-STORE-1")
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(CHANGES, st.sampled_from(["write", "write_each", "write_together"]))
 def test_every_write_means_what_the_domain_decides(case: tuple[Any, Any], way: str) -> None:
     """On any stored item, met or missed by one epoch, version or millisecond."""
