@@ -8,7 +8,7 @@ SEM-TICK-2, SEM- JOURNAL-1.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tickwright.domain import limits
 from tickwright.domain.changes.executions import Insert
@@ -19,6 +19,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, Overlap
 from tickwright.domain.journal import Entry, Page
 from tickwright.domain.ticks import Decided, LookAgain, active_ref, decide, execution_of, range_row
+from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import Applied, Outcome, Refused, Unknown
 from tickwright.services.hints import is_unclaimed, send_hints
 from tickwright.services.kit import Kit
@@ -45,24 +46,40 @@ class _Plan:
         )
 
 
+class Born(NamedTuple):
+    """Executions that now exist, and how many steps of I and S were left to the journal."""
+
+    executions: Sequence[Execution]
+    left: int
+
+
 async def fire(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> int:
     """Decide and dispatch what these heads are due for; how many ticks this process decided.
 
-    The heads may be stale readings of the index. Raises StoreUnavailable when the store is down: all of it can be
-    done again.
+    The heads may be stale readings of the index. Raises Unavailable when the store is down or when a step's outcome is
+    not known: all of it can be done again, and what was begun stands on a page.
     """
     fresh = [head for head in heads if not memory.is_stale(head)]
-    decided = 0
+    decided = left = 0
     for start in range(0, len(fresh), limits.PAGE_ENTRIES_MAX):
-        decided += await _fire_page(kit, bucket, fresh[start : start + limits.PAGE_ENTRIES_MAX], memory)
+        page = await _fire_page(kit, bucket, fresh[start : start + limits.PAGE_ENTRIES_MAX], memory)
+        decided, left = decided + page.decided, left + page.left
+    if left:
+        raise StoreUnavailable(f"{left} steps were left to the journal")
     return decided
 
 
-async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> int:
-    seen, ready = await _look_back(kit, heads, memory)
-    plans = [plan for head in ready if (plan := _plan(kit, head, seen)) is not None]
+class _Fired(NamedTuple):
+    decided: int
+    left: int
+
+
+async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> _Fired:
+    now = kit.clock.now()  # before anything is read: what was busy before t may be free at t (R10)
+    seen, ready, left = await _look_back(kit, heads, memory, now)
+    plans = [plan for head in ready if (plan := _plan(kit, head, seen, now)) is not None]
     if not plans:
-        return 0
+        return _Fired(0, left)
     await kit.store.put_page(
         _page(kit, bucket, plans)
     )  # J. Dying here: the entries are open, the index still shows them.
@@ -72,32 +89,36 @@ async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memor
     moved = [(plan, head) for plan, outcome in zip(plans, outcomes, strict=True) if (head := _decided(plan, outcome))]
     for plan, head in moved:
         memory.note_decided(head.job_id, plan.decided.advance.fire or plan.decided.advance.tick)
-    await _note_passed_over(kit, moved)
-    await insert_and_send(kit, [head for plan, head in moved if plan.decided.advance.fire is not None], memory)
-    return _announce(kit, plans, outcomes)
+    await _note_passed_over(kit, plans, outcomes)
+    born = await insert_and_send(kit, [head for plan, head in moved if plan.decided.advance.fire is not None], memory)
+    unknown = sum(isinstance(outcome, Unknown) for outcome in outcomes)
+    return _Fired(_announce(kit, plans, outcomes), left + born.left + unknown)
 
 
-async def _look_back(
-    kit: Kit, heads: Sequence[Head], memory: Memory
-) -> tuple[dict[ExecutionRef, Execution], Sequence[Head]]:
+class _Seen(NamedTuple):
+    executions: dict[ExecutionRef, Execution]
+    ready: Sequence[Head]
+    left: int
+
+
+async def _look_back(kit: Kit, heads: Sequence[Head], memory: Memory, now: Instant) -> _Seen:
     """Read what the decisions depend on: the run that occupies each job, and the execution of each head's last tick.
 
     Also says on which heads a decision may be taken. An execution that is missing is inserted first, so that at most
     one decided tick of a job lacks its execution, and that is the last (R3): a cancel needs one tombstone only.
     """
-    now = kit.clock.now()
     unsure = [head for head in heads if not _last_is_known(kit, head, memory, now)]
     active = [ref for head in heads if head.overlap is not Overlap.ALLOW and (ref := active_ref(head)) is not None]
     refs = {ref for head in unsure if (ref := head.last_ref) is not None} | set(active)
     if not refs:
-        return {}, heads
+        return _Seen({}, heads, 0)
     seen = await kit.store.executions(sorted(refs))
     missing = [head for head in unsure if head.last_ref not in seen]
-    inserted = await insert_and_send(kit, missing, memory)
-    seen |= {execution.ref: execution for execution in inserted}
+    born = await insert_and_send(kit, missing, memory)
+    seen |= {execution.ref: execution for execution in born.executions}
     # An insert whose outcome is not known leaves its head to the next tick: nothing may be decided on it yet.
     open_still = {head.job_id for head in missing if head.last_ref not in seen}
-    return seen, [head for head in heads if head.job_id not in open_still]
+    return _Seen(seen, [head for head in heads if head.job_id not in open_still], born.left)
 
 
 def _last_is_known(kit: Kit, head: Head, memory: Memory, now: Instant) -> bool:
@@ -105,12 +126,12 @@ def _last_is_known(kit: Kit, head: Head, memory: Memory, now: Instant) -> bool:
     return memory.knows_inserted(head) or guarded
 
 
-def _plan(kit: Kit, head: Head, seen: dict[ExecutionRef, Execution]) -> _Plan | None:
+def _plan(kit: Kit, head: Head, seen: dict[ExecutionRef, Execution], now: Instant) -> _Plan | None:
     ref = active_ref(head)
     active = None if ref is None else seen.get(ref)
     occupied = active is not None and not active.is_terminal and active.occupant() == head.active
     try:
-        decided = decide(head, now=kit.clock.now(), occupied=occupied, missed_after_ms=kit.durations.missed_after_ms)
+        decided = decide(head, now=now, occupied=occupied, missed_after_ms=kit.durations.missed_after_ms)
     except Exception as fault:  # noqa: BLE001 - one broken job must not stop the others (B094)
         kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault=type(fault).__name__)
         return None
@@ -137,9 +158,13 @@ def _decided(plan: _Plan, outcome: AnyOutcome) -> Head | None:
             return None
 
 
-async def _note_passed_over(kit: Kit, moved: Sequence[tuple[_Plan, Head]]) -> None:
-    """One row for each range that was passed over. Dying before it: the range stands in the journal entry."""
-    ranges = [(head, passed) for plan, head in moved if (passed := plan.decided.passed) is not None]
+async def _note_passed_over(kit: Kit, plans: Sequence[_Plan], outcomes: Sequence[AnyOutcome]) -> None:
+    """One row for each range that this process passed over. Dying before it: the range stands in the journal entry.
+
+    Who only helps with a tick knows the tick, not the range: its own reading may have begun earlier.
+    """
+    won = [(plan, outcome.new) for plan, outcome in zip(plans, outcomes, strict=True) if isinstance(outcome, Applied)]
+    ranges = [(head, passed) for plan, head in won if (passed := plan.decided.passed) is not None]
     if not ranges:
         return
     now = kit.clock.now()
@@ -149,10 +174,10 @@ async def _note_passed_over(kit: Kit, moved: Sequence[tuple[_Plan, Head]]) -> No
         kit.emit(EventName.TICKS_PASSED_OVER, measured={"count": passed.count}, jobId=head.job_id)
 
 
-async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Sequence[Execution]:
-    """I and S for heads whose last tick is decided; the executions that now exist. Doing it twice is harmless."""
+async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Born:
+    """I and S for heads whose last tick is decided. Doing it twice is harmless."""
     if not heads:
-        return []
+        return Born([], 0)
     now = kit.clock.now()
     born = [execution_of(head, now=now, durations=kit.durations, retention_s=kit.retention_s) for head in heads]
     outcomes = await kit.store.write_each([Insert(execution=execution) for execution in born])
@@ -167,11 +192,12 @@ async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Se
             case _:
                 continue  # not known: the journal keeps it
         memory.note_inserted(head.job_id, execution.scheduled_at)
-    await send_hints(kit, [execution for execution in exist if is_unclaimed(execution)])
+    untold = [execution for execution in exist if is_unclaimed(execution)]
+    sent = await send_hints(kit, untold)
     for execution in exist:
         if execution.owed:
             await settle(kit, execution)
-    return exist
+    return Born(exist, len(heads) - len(exist) + len(untold) - sent)
 
 
 def _announce_birth(kit: Kit, execution: Execution) -> None:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Cause, Execution, Reason
-from tickwright.domain.ids import ExecutionRef, JobId
+from tickwright.domain.ids import ExecutionRef, JobId, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page, next_check
-from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent, judge_present
+from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent, judge_present, was_passed_over
 from tickwright.domain.ticks import finished_at_birth, range_row
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
@@ -88,7 +88,7 @@ async def _carry_out(kit: Kit, entry: Entry, finding: Finding, reading: _Reading
     try:
         await _repair(kit, entry, finding, reading)
         if not finding.keep and entry.passed is not None:
-            await _put_range(kit, entry, reading.heads.get(entry.job_id))
+            await _put_range(kit, entry, reading)
     except Unavailable:
         return KEEP
     if finding is not KEEP and finding is not DROP:
@@ -110,13 +110,15 @@ async def _repair(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -
             pass
 
 
-async def _put_range(kit: Kit, entry: Entry, head: Head | None) -> None:
+async def _put_range(kit: Kit, entry: Entry, reading: _Reading) -> None:
     """The row of a range goes in before its entry goes: if the decision that passed it over was taken."""
-    passed = entry.passed
-    if passed is None or head is None or head.passed_through is None or head.passed_through < passed.last:
+    passed, head = entry.passed, reading.heads.get(entry.job_id)
+    if passed is None or head is None:
         return
-    row = range_row(head, passed, now=kit.clock.now(), retention_s=kit.retention_s)
-    await kit.store.write(Insert(execution=row))
+    first = await kit.store.execution(ExecutionRef(entry.job_id, tick_key(passed.first)))
+    if was_passed_over(entry, head, exists=entry.ref in reading.executions, began=first is not None):
+        row = range_row(head, passed, now=kit.clock.now(), retention_s=kit.retention_s)
+        await kit.store.write(Insert(execution=row))
 
 
 async def _abandon(kit: Kit, entry: Entry) -> None:
