@@ -59,10 +59,14 @@ class Fate(Enum):
 
 @dataclass(slots=True)
 class Script:
-    """One process: counts its writes, sends to the queue among them, and lets fate strike at one of them."""
+    """One process: counts its writes, sends to the queue among them, and lets fate strike at one of them.
+
+    `of`: counts only the writes of one kind of change.
+    """
 
     at: int | None = None
     fate: Fate = Fate.CRASH_BEFORE
+    of: type = object
     writes: int = 0
     is_dead: bool = False
 
@@ -70,7 +74,7 @@ class Script:
         """After a crash the process does nothing any more, whatever its coroutines still try."""
         if self.is_dead:
             raise Crash
-        if not call.writes:
+        if not call.writes or not isinstance(call.what, self.of):
             return await do()
         self.writes += 1
         if self.writes != self.at:

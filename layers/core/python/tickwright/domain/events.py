@@ -35,6 +35,7 @@ class EventName(Enum):
     BUCKET_TAKEN = "bucket_taken"
     BUCKET_LOST = "bucket_lost"
     ATTEMPT_BROKE = "attempt_broke"  # a bug of ours inside a worker: the hint comes again; label: fault
+    LOOP_BROKE = "loop_broke"  # a bug of ours inside a loop: that bucket waits, the others go on; label: fault
     STORE_FAULT = "store_fault"  # label: fault
     QUEUE_FAULT = "queue_fault"
 

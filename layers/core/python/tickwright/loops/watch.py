@@ -44,11 +44,11 @@ class WatchLoop:
         return len(pages)
 
     async def _resolve(self, page: Page) -> None:
-        """One page. A bug that one entry brings to light leaves its page where it is, and the others are looked after."""
+        """One page. A bug that an entry brings to light leaves its page as it is, and the others are looked after."""
         try:
             await resolve(self.kit, page)
         except Unavailable:
             raise
         except Exception as fault:  # noqa: BLE001 - it is announced, and comes again at the next look
-            about = {"bucket": str(page.bucket), "fault": type(fault).__name__, "detail": str(fault)[:500]}
-            self.kit.emit(EventName.LOOP_BROKE, **about)
+            name = type(fault).__name__
+            self.kit.emit(EventName.LOOP_BROKE, bucket=str(page.bucket), fault=name, detail=str(fault)[:500])
