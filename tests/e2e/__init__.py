@@ -1,0 +1,1 @@
+"""The whole, in the shape that is deployed."""
