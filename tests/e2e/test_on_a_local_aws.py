@@ -35,7 +35,7 @@ _LANES = ("high", "normal", "low")
 class _Target(BaseHTTPRequestHandler):
     """Answers by the path: /ok, /flaky (503 twice, then 200), /no (400). Counts what it was asked, by executionId."""
 
-    asked: "ClassVar[Counter[tuple[str, str]]]" = Counter()
+    asked: ClassVar[Counter[tuple[str, str]]] = Counter()
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -91,6 +91,7 @@ class _Aws:
             "methodArn": "arn:aws:execute-api:us-east-1:1:a/s/GET/x",
         }
         admitted = self.handlers["authorizer"].lambda_handler(asked, None)
+        sent = {"Content-Type": ["application/json"]} | {name: [value] for name, value in headers.items()}
         event = an_event(
             httpMethod=method,
             path=path.partition("?")[0],

@@ -64,11 +64,16 @@ class ErrorSummary:
     def bounded(self) -> "ErrorSummary":
         """The same within the limits of an item: the end of a message is cut, the beginning of a trace."""
         return ErrorSummary(
-            error_class=self.error_class[: limits.TAG_CHARS_MAX],
-            message=self.message[: limits.ERROR_MESSAGE_CHARS_MAX],
-            trace=self.trace[-limits.ERROR_TRACE_CHARS_MAX :],
+            error_class=_storable(self.error_class[: limits.TAG_CHARS_MAX]),
+            message=_storable(self.message[: limits.ERROR_MESSAGE_CHARS_MAX]),
+            trace=_storable(self.trace[-limits.ERROR_TRACE_CHARS_MAX :]),
             fingerprint=self.fingerprint[: limits.TAG_CHARS_MAX],
         )
+
+
+def _storable(text: str) -> str:
+    """The text as every store can keep it: an exception may name a file whose name is not Unicode."""
+    return text.encode("utf-8", "replace").decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

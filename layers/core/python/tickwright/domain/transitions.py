@@ -171,6 +171,10 @@ REFUSED: frozenset[tuple[State, Event]] = frozenset(
 )
 
 
+_BY_MOVE = {(r.event, r.source, r.target): r for r in TRANSITIONS}
+assert len(_BY_MOVE) == len(TRANSITIONS), "two rows for one move"
+
+
 def rows(event: Event, source: State | None = None) -> tuple[Row, ...]:
     """The transitions that an event may cause, from one state or from all."""
     return tuple(r for r in TRANSITIONS if r.event is event and source in {None, r.source})
@@ -178,6 +182,4 @@ def rows(event: Event, source: State | None = None) -> tuple[Row, ...]:
 
 def row(event: Event, source: State, target: State) -> Row | None:
     """The one transition of an event between two states, or None if there is none."""
-    found = [r for r in rows(event, source) if r.target is target]
-    assert len(found) <= 1
-    return found[0] if found else None
+    return _BY_MOVE.get((event, source, target))

@@ -26,10 +26,12 @@ class EmbeddedKit(Kit):
     """A kit on one SQLite file, which needs a broom."""
 
     embedded: EmbeddedStore
+    messages: EmbeddedQueue
 
     async def sweep(self) -> int:
-        """Remove some of the rows whose time to live is over; how many."""
-        return await self.embedded.sweep(self.clock.now())
+        """Remove some of the rows and messages whose time to live is over; how many."""
+        now = self.clock.now()
+        return await self.embedded.sweep(now) + await self.messages.sweep(now)
 
 
 @asynccontextmanager
@@ -42,12 +44,13 @@ async def embedded_kit(
     """
     database = Database.in_memory() if path is None else Database.open(path)
     clock = SystemClock()
-    store = EmbeddedStore(database)
+    store, queue = EmbeddedStore(database), EmbeddedQueue(database, clock)
     try:
         yield EmbeddedKit(
             store=store,
             embedded=store,
-            queue=EmbeddedQueue(database, clock),
+            queue=queue,
+            messages=queue,
             clock=clock,
             entropy=SystemEntropy(),
             telemetry=telemetry,
