@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.heads import Occupy, StillOpen
 from tickwright.domain.events import EventName
-from tickwright.domain.executions import Cause, Execution
+from tickwright.domain.executions import Cause, Execution, Reason
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, TenantId, manual_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobStatus, Overlap
@@ -82,7 +82,7 @@ async def _start(kit: Kit, head: Head, request: RequestKey | None) -> Execution 
     await kit.store.put_page(_page(kit, head, execution))
     outcomes = await kit.store.write_together(_writes(kit, head, execution, request))
     if not all(isinstance(outcome, Applied) for outcome in outcomes):
-        return await _judge(kit, outcomes, request)
+        return await _judge(kit, execution, outcomes, request)
     kit.emit(EventName.EXECUTION_QUEUED, executionId=execution.ref.id, jobId=head.job_id, reason="manual")
     await send_hints(kit, [execution])
     return execution
@@ -110,13 +110,17 @@ def _writes(kit: Kit, head: Head, execution: Execution, request: RequestKey | No
     return writes
 
 
-async def _judge(kit: Kit, outcomes: Sequence[Outcome[object]], request: RequestKey | None) -> Execution | Refusal:
+async def _judge(
+    kit: Kit, execution: Execution, outcomes: Sequence[Outcome[object]], request: RequestKey | None
+) -> Execution | Refusal:
     for outcome in outcomes:
         match outcome:
             case Refused(old=IdempotencyRecord() as noted) if (
                 request is not None and noted.expires_at > kit.clock.now()
             ):
                 return await _replay(kit, noted, request)
+            case Refused(old=Execution() as ours) if ours.key == execution.key and ours.reason is not Reason.ABANDONED:
+                return ours  # the reply was lost, not the write: nobody else uses this key
             case _:
                 continue
     return Refusal(code=Code.VERSION_CONFLICT, detail="The job changed meanwhile; repeat the request.")
