@@ -9,6 +9,8 @@ VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
 # Processes that tests are spread over.
 JOBS ?= 2
+# What `make check` runs of the tests; the others start servers, synthesise or walk through thousands of histories.
+QUICK := tests/tidy tests/unit tests/contract tests/api tests/services
 # Options for what a target starts, as in: make run ARGS="--port 9000"
 ARGS ?=
 N ?= 1000
@@ -65,7 +67,7 @@ lock: setup ## Recompile the requirements locks (ARGS=--upgrade for newer versio
 
 .PHONY: check
 check: setup static ## The fast part: format, lint, types, imports, house rules, unit and embedded contract tests
-	@$(PY) -m pytest -q -n $(JOBS) -m "not slow and not emulator" --ignore=tests/infra --ignore=tests/e2e tests
+	@$(PY) -m pytest -q -n $(JOBS) -m "not slow and not emulator" $(QUICK)
 
 .PHONY: static
 static: setup ## Format, lint, types and import contracts
