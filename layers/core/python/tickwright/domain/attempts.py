@@ -12,6 +12,7 @@ from tickwright.domain import limits
 from tickwright.domain.executions import ErrorSummary, Execution, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.retry import RetryPolicy
+from tickwright.domain.transitions import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,39 @@ def _retry(failed: Failure, error: ErrorSummary, execution: Execution, due: Inst
     if execution.run_deadline_at is not None and at >= execution.run_deadline_at:
         return GiveUp(reason=Reason.EXPIRED, error=error)
     return Retry(at=at, reason=failed.reason, error=error)
+
+
+def later_by(after_s: float, now: Instant) -> Instant:
+    """So much later, within bounds."""
+    return Instant(now + round(max(0.0, min(after_s, limits.RETRY_AFTER_S_MAX)) * 1_000))
+
+
+def after_request(asked: RetryLater, execution: Execution, *, now: Instant) -> Instant | Failure | Fatal:
+    """When an execution that asked to be tried later is tried again; or what it is instead, too often or too late."""
+    if execution.retry_afters >= limits.RETRY_AFTER_MAX:
+        said = f"It asked to be retried later over {limits.RETRY_AFTER_MAX} times."
+        return Failure(error=an_error("RetryLaterTooOften", said))
+    at = later_by(asked.after_s, now)
+    if execution.run_deadline_at is not None and at >= execution.run_deadline_at:
+        said = "It asked to be retried later than the run's deadline."
+        return Fatal(error=an_error("RunDeadline", said), reason=Reason.EXPIRED)
+    return at
+
+
+def shows(execution: Execution, result: UserResult) -> bool:
+    """Whether an execution shows that this very result was reported at its epoch: the same report may come twice."""
+    match result:
+        case Success():
+            return execution.state is State.SUCCEEDED
+        case Failure() | Fatal():
+            ended = execution.state in {State.RETRY, State.DEAD} and execution.reason in {result.reason, Reason.EXPIRED}
+            return ended and execution.error == result.error.bounded()
+        case RetryLater():
+            return execution.state is State.RETRY and execution.reason is Reason.RETRY_LATER
+        case NotRun():
+            return execution.state is State.RETRY and execution.reason is Reason.GIVEN_BACK
+        case _:
+            assert_never(result)
 
 
 def fingerprint(error_class: str, message: str) -> str:

@@ -6,8 +6,17 @@ SEM-FENCE-1, SEM-LEASE-3, SEM-RETRY-1.
 
 from dataclasses import dataclass
 
-from tickwright.domain import limits
-from tickwright.domain.attempts import Failure, Fatal, NotRun, RetryLater, Success, UserResult, an_error
+from tickwright.domain.attempts import (
+    Failure,
+    Fatal,
+    NotRun,
+    RetryLater,
+    Success,
+    UserResult,
+    after_request,
+    later_by,
+    shows,
+)
 from tickwright.domain.changes.executions import Fail, Heartbeat, Succeed
 from tickwright.domain.changes.moves import PutOff, Stop
 from tickwright.domain.events import EventName
@@ -74,7 +83,7 @@ async def report(kit: Kit, execution: Execution, result: UserResult) -> Executio
         return followed.new
     refusal = why_refused(outcome.old, execution.lease_epoch)
     if refusal.code is Code.CANCELLED and outcome.old is not None and outcome.old.state is State.CANCELLING:
-        return await stopped(kit, outcome.old)
+        return await stopped(kit, outcome.old)  # whoever reports a result has stopped
     kit.emit(EventName.RESULT_REFUSED, executionId=execution.ref.id, reason=refusal.code.value)
     return refusal
 
@@ -86,15 +95,14 @@ async def _write_result(kit: Kit, execution: Execution, result: UserResult) -> t
             return await _succeed(kit, execution, result, now), EventName.EXECUTION_SUCCEEDED
         case Failure() | Fatal():
             return await _fail(kit, execution, result, now), EventName.EXECUTION_RETRYING
-        case RetryLater(after_s=after_s):
-            if execution.retry_afters >= limits.RETRY_AFTER_MAX:
-                error = an_error(
-                    "RetryLaterTooOften", f"It asked to be retried later over {limits.RETRY_AFTER_MAX} times."
-                )
-                return await _fail(kit, execution, Failure(error=error), now), EventName.EXECUTION_RETRYING
-            return await _put_off(kit, execution, after_s, now, asked=True), EventName.EXECUTION_RETRYING
+        case RetryLater():
+            later = after_request(result, execution, now=now)
+            if isinstance(later, Failure | Fatal):
+                return await _fail(kit, execution, later, now), EventName.EXECUTION_RETRYING
+            return await _put_off(kit, execution, later, now, asked=True), EventName.EXECUTION_RETRYING
         case NotRun(after_s=after_s):
-            return await _put_off(kit, execution, after_s, now, asked=False), EventName.EXECUTION_GIVEN_BACK
+            later = later_by(after_s, now)
+            return await _put_off(kit, execution, later, now, asked=False), EventName.EXECUTION_GIVEN_BACK
 
 
 def _name_of(moved: Execution, usual: EventName) -> EventName:
@@ -113,9 +121,9 @@ async def _fail(kit: Kit, execution: Execution, failed: Failure | Fatal, now: In
     return await kit.store.write(Fail(ref=execution.ref, epoch=execution.lease_epoch, failing=failing))
 
 
-async def _put_off(kit: Kit, execution: Execution, after_s: float, now: Instant, *, asked: bool) -> Outcome[Execution]:
-    wait_ms = round(max(0.0, min(after_s, limits.RETRY_AFTER_S_MAX)) * 1_000)
-    retry_at = Instant(now + wait_ms)
+async def _put_off(
+    kit: Kit, execution: Execution, retry_at: Instant, now: Instant, *, asked: bool
+) -> Outcome[Execution]:
     return await kit.store.write(
         PutOff(
             ref=execution.ref,
@@ -175,8 +183,8 @@ async def _report_by_id(
         return execution
     if execution.lease_epoch != epoch:
         return why_refused(execution, Epoch(epoch))
-    if execution.state is State.SUCCEEDED and isinstance(result, Success):
-        return execution
+    if shows(execution, result):
+        return execution  # the same report again (B136)
     if execution.state is not State.RUNNING and execution.state is not State.CANCELLING:
         return why_refused(execution, Epoch(epoch))
     return await report(kit, execution, result)
