@@ -17,7 +17,7 @@ from tickwright.domain.lanes import Lane
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
-from tickwright.services.attempt import Started, Worker, finish, start
+from tickwright.services.attempt import Started, Worker, finish, letting_go_ms, start
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.kit import Kit
 
@@ -164,14 +164,17 @@ class WorkerLoop:
                 self.kit.emit(EventName.QUEUE_FAULT, fault=type(fault).__name__, hints=str(len(batch)))
 
     async def _finish(self) -> None:
-        """Let what runs end; give back what does not in time: no attempt is counted for that."""
-        if self._working:
-            await asyncio.wait(self._working, timeout=self.grace_ms / 1_000)
+        """Let what runs end; give back in time what does not: no attempt is counted for that."""
+        ends_ms = self.kit.clock.monotonic_ms() + self.grace_ms
+        await self._work_until(ends_ms - letting_go_ms(self.kit.durations) - self.grace_ms // 10)
         self._draining.set_result(None)
-        if self._working:
-            await asyncio.wait(self._working, timeout=self.grace_ms / 5_000)
+        await self._work_until(ends_ms)
         if self._deleting is not None:
-            await asyncio.wait({self._deleting}, timeout=self.grace_ms / 5_000)
+            await asyncio.wait({self._deleting}, timeout=self.grace_ms / 10_000)
+
+    async def _work_until(self, ends_ms: int) -> None:
+        while self._working and (left_ms := ends_ms - self.kit.clock.monotonic_ms()) > 0:
+            await asyncio.wait(set(self._working), timeout=left_ms / 1_000)
 
 
 async def _take_places(free: asyncio.Semaphore, most: int) -> int:

@@ -16,6 +16,7 @@ from tickwright.domain.executions import Reason
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
+from tickwright.domain.limits import Durations
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
@@ -70,11 +71,19 @@ async def finish(worker: Worker, started: Started) -> Over | NotNow:
     """Run a claimed execution to the end of its attempt and report it; what is to become of its hint."""
     result = await _attempt(worker, started.claimed, started.definition)
     if isinstance(result, Refusal):
-        return NotNow(after_ms=worker.kit.durations.lease_ms)  # somebody else's now: leave its hint alone
+        return _told(worker.kit, result)
     return await _report(worker.kit, started.claimed, result)
 
 
+def _told(kit: Kit, refusal: Refusal) -> Over | NotNow:
+    """What becomes of the hint of an attempt that was refused: cancelled is the end, else it is somebody else's now."""
+    return Over() if refusal.code is Code.CANCELLED else NotNow(after_ms=kit.durations.lease_ms)
+
+
 async def _attempt(worker: Worker, claimed: Claimed, definition: Definition | None) -> UserResult | Refusal:
+    now = worker.kit.clock.now()
+    if deadline_of(claimed.execution) <= now:
+        return _out_of_time(claimed, now)  # what came too late is not started
     if definition is None or definition.version != claimed.execution.job_version:
         return Fatal(error=an_error("DefinitionMissing", "The job's definition of this version does not exist."))
     runner = worker.runners.get(definition.spec.target.kind)
@@ -83,6 +92,19 @@ async def _attempt(worker: Worker, claimed: Claimed, definition: Definition | No
         message = f"This worker runs no {definition.spec.target.kind!r} targets, only {known}."
         return Fatal(error=an_error("UnknownTarget", message))
     return await _Attempt(worker=worker, claimed=claimed).run(runner, definition)
+
+
+def _stopping_ms(durations: Durations) -> int:
+    return durations.heartbeat_ms // 3
+
+
+def _cancelling_ms(durations: Durations) -> int:
+    return durations.heartbeat_ms // 15
+
+
+def letting_go_ms(durations: Durations) -> int:
+    """How long it takes at most until a target that is to stop is let go of."""
+    return _stopping_ms(durations) + _cancelling_ms(durations)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,11 +198,11 @@ class _Attempt:
         Code in a thread cannot be stopped: its writes are fenced.
         """
         self.stop.set()
-        grace_ms = self.worker.kit.durations.heartbeat_ms // 3
-        await asyncio.wait({running}, timeout=grace_ms / 1_000)
+        durations = self.worker.kit.durations
+        await asyncio.wait({running}, timeout=_stopping_ms(durations) / 1_000)
         if not running.done():
             running.cancel()
-            await asyncio.wait({running}, timeout=grace_ms / 1_000)
+            await asyncio.wait({running}, timeout=_cancelling_ms(durations) / 1_000)
 
 
 def _ended_well(running: "asyncio.Future[UserResult]") -> bool:
@@ -221,4 +243,4 @@ async def _report(kit: Kit, claimed: Claimed, result: UserResult) -> Over | NotN
             await kit.clock.sleep_ms(round(pause_ms * (0.5 + kit.entropy.fraction())))
             pause_ms = min(2 * pause_ms, kit.durations.heartbeat_ms)
             continue
-        return NotNow(after_ms=kit.durations.lease_ms) if isinstance(answer, Refusal) else Over()
+        return _told(kit, answer) if isinstance(answer, Refusal) else Over()
