@@ -12,6 +12,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
+from tickwright.ports.faults import Unavailable
 from tickwright.ports.store import Applied, Outcome, Refused, Unknown
 from tickwright.services.end import expire, reap
 from tickwright.services.kit import Kit
@@ -83,9 +84,18 @@ async def _judge(
             )
             return Claimed(execution=execution, sent_ms=sent_ms)
         case Refused(old=old):
-            return await _refused(kit, old, change.now)
+            return await _repaired(kit, old, change.now)
         case Unknown():
             return NotNow(after_ms=kit.durations.heartbeat_ms)  # if it was ours, it is found held, and reaped in time
+
+
+async def _repaired(kit: Kit, old: Execution | None, now: Instant) -> Over | NotNow:
+    """A repair that fails is tried again with its own hint: the claims beside it stand, and their workers begin."""
+    try:
+        return await _refused(kit, old, now)
+    except Unavailable as fault:
+        kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])
+        return NotNow(after_ms=kit.durations.heartbeat_ms)
 
 
 async def _refused(kit: Kit, old: Execution | None, now: Instant) -> Over | NotNow:
@@ -116,6 +126,7 @@ async def _held(kit: Kit, old: Execution, now: Instant) -> Over | NotNow:
     assert old.lease_until is not None
     clock_error_ms = kit.durations.clock_error_ms
     if old.lease_is_over(now, clock_error_ms):
-        await reap(kit, old)  # a retry gets a hint of its own
-        return Over()
+        reaped = await reap(kit, old)  # a retry gets a hint of its own
+        # Refused: its holder lives after all, and may need this hint if it dies later.
+        return Over() if isinstance(reaped, Applied) else NotNow(after_ms=kit.durations.lease_ms)
     return NotNow(after_ms=old.lease_until + 2 * clock_error_ms + 1 - now)
