@@ -81,19 +81,26 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
     now = kit.clock.now()
     new = replace(_due_at(kit, _next_version(kit, head), resumed_at(head, now)), paused_at=None)
     # Nothing is decided while a job is paused, so the last decision that was read is the last.
-    written = await _write(kit, head, new, _paused_row(kit, head, now), pins_fired=True)
+    written = await _write(kit, head, new, await _paused_row(kit, head, now), pins_fired=True)
     if isinstance(written, Refusal):
         return written
     await fire_if_near(kit, written)
     return await _changed(kit, written, "resume")
 
 
-def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]:
+async def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]:
+    """The row of the ticks that the pause held back.
+
+    A clock that steps back may pause the job again before ticks that an earlier pause has told of.
+    """
     passed: PassedOver | None = paused_over(head, now)
-    if passed is None:
-        return []
-    row = range_row(head, passed, now=now, retention_s=kit.retention_s)
-    return [Insert(execution=replace(row, reason=Reason.PAUSED))]
+    while passed is not None:
+        row = replace(range_row(head, passed, now=now, retention_s=kit.retention_s), reason=Reason.PAUSED)
+        told = await kit.store.execution(row.ref)
+        if told is None or told.passed is None:
+            return [Insert(execution=row)]
+        passed = paused_over(replace(head, paused_at=told.passed.last), now)
+    return []
 
 
 async def edit_job(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int) -> JobView | Refusal:

@@ -9,7 +9,7 @@ from tickwright.domain import limits
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.moves import Cancel
 from tickwright.domain.events import EventName
-from tickwright.domain.executions import Execution, Reason
+from tickwright.domain.executions import Cause, Execution, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import FiredAs, Head
 from tickwright.domain.outcomes import Code, Refusal
@@ -29,7 +29,7 @@ async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Re
     for _ in range(limits.RETRACT_PAGES_MAX):
         page = await kit.store.executions_of(head.job_id, limit=_PAGE, since=since, after_key=after_key)
         for execution in page.items:
-            if not execution.is_terminal and execution.scheduled_at > after:
+            if _is_concerned(execution, after, reason):
                 await cancel_surely(kit, execution, reason)
         after_key = page.next_key
         if after_key is None:
@@ -38,6 +38,12 @@ async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Re
     return Refusal(
         code=Code.UNFINISHED, detail="The job has too many unfinished executions for one request; repeat it."
     )
+
+
+def _is_concerned(execution: Execution, after: Instant, reason: Reason) -> bool:
+    """A cancel ends all; a pause holds ticks back, and a run that somebody asked for meanwhile goes on."""
+    asked_for = execution.cause is Cause.MANUAL and reason is Reason.PAUSED
+    return not execution.is_terminal and execution.scheduled_at > after and not asked_for
 
 
 async def cancel_surely(kit: Kit, execution: Execution, reason: Reason) -> Execution:
