@@ -14,7 +14,7 @@ QUICK := tests/tidy tests/unit tests/contract tests/api tests/services
 # Options for what a target starts, as in: make run ARGS="--port 9000"
 ARGS ?=
 N ?= 1000
-SECONDS ?= 60
+SECONDS ?= 54
 SEED ?=
 FILE ?=
 
@@ -118,16 +118,16 @@ bench-cron: setup ## Parse and next-tick times beside croniter and cronsim
 	@$(PY) -m tests.bench.cron
 
 .PHONY: bench-units
-bench-units: setup setup-emulators ## Write, read and queue units per plain cron execution
-	@$(PY) -m tests.bench.units $(ARGS)
+bench-units: setup setup-emulators ## Write, read and queue units per plain cron execution (N=1000)
+	@$(PY) -m tests.bench.units --jobs $(N) $(ARGS)
 
 .PHONY: bench-lag
 bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)
 	@$(PY) -m tests.bench.lag --jobs $(N) $(ARGS)
 
 .PHONY: chaos
-chaos: setup ## Kill and freeze schedulers and workers, then count (SECONDS=60 SEED=)
-	@$(PY) -m tests.chaos --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+chaos: setup ## Kill and freeze schedulers and workers, then count (SECONDS=54 SEED=)
+	@$(PY) -m tests.chaos SECONDS=$(SECONDS) $(if $(SEED),SEED=$(SEED)) $(ARGS)
 
 # ---------------------------------------------------------------- clean
 
