@@ -66,7 +66,7 @@ lock: setup ## Recompile the requirements locks (ARGS=--upgrade for newer versio
 # ---------------------------------------------------------------- check
 
 .PHONY: check
-check: setup static ## The fast part: format, lint, types, imports, house rules, unit and embedded contract tests
+check: setup static generated ## The fast part: format, lint, types, imports, house rules, unit and embedded contract tests
 	@$(PY) -m pytest -q -n $(JOBS) -m "not slow and not emulator" $(QUICK)
 
 .PHONY: static
@@ -82,21 +82,24 @@ format: setup ## Format the code and mend what ruff can
 	ruff format --quiet .
 
 .PHONY: docs-check
-docs-check: setup ## Are the documents' links, commands and generated parts current?
-	@$(PY) -m tickwright.api.openapi check docs/api/openapi.json
-	@$(PY) tools/semantics.py check
+docs-check: generated ## Are the documents' generated parts, links, commands and promises current?
 	@$(PY) -m pytest -q tests/tidy/test_documents.py tests/tidy/test_promises.py
 
-.PHONY: semantics
-semantics: setup ## Write docs/semantics.md again
-	@$(PY) tools/semantics.py write
+.PHONY: generated
+generated: setup ## Are the generated documents what the code says?
+	@$(PY) -m tickwright.api.openapi check docs/api/openapi.json
+	@$(PY) tools/semantics.py check
 
 .PHONY: openapi
 openapi: setup ## Write docs/api/openapi.json again
 	@$(PY) -m tickwright.api.openapi write docs/api/openapi.json
 
+.PHONY: semantics
+semantics: setup ## Write docs/semantics.md again
+	@$(PY) tools/semantics.py write
+
 .PHONY: test
-test: setup setup-emulators static gate ## Everything but the nightly sets
+test: setup setup-emulators static generated gate ## Everything but the nightly sets
 	@$(PY) -m pytest -n $(JOBS) tests
 
 .PHONY: nightly
