@@ -15,8 +15,10 @@ from tickwright.domain.lanes import Lane
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.ports.store import Store
 from tickwright.services.change_job import edit_job, pause_job, resume_job
+from tickwright.services.fire import fire
 from tickwright.services.jobs import JobView
 from tickwright.services.kit import Kit
+from tickwright.services.memory import Memory
 
 LATE_MS = 90_000  # longer than a tick may be late
 DUE_SOON_MS = 600_000  # beyond the look-ahead, so that submit does not fire it
@@ -142,3 +144,31 @@ async def test_a_scheduler_keeps_its_bucket_through_a_look_that_takes_longer_tha
     assert (lease.owner, lease.lease_epoch) == ("busy", 1)
     stop.set()
     await running
+
+
+async def test_a_scheduler_that_slept_over_its_reading_says_nothing_of_ticks_that_others_fired(world: World) -> None:
+    """It finds them late, its decision is refused, and the tick that it would have fired stands decided by another."""
+    head = await world.submit(schedule={"every": "PT1M"})
+    assert head.next_run_at is not None
+    latest = Instant(head.next_run_at + 4 * 60_000)
+    await world.drain_until(Instant(latest + 2_000))
+
+    await fire(world.kit, 0, [head], Memory())
+
+    rows = await world.executions(head.job_id)
+    assert [row.key for row in rows if row.passed is not None] == []
+
+
+async def test_a_journal_page_of_a_refused_decision_tells_nothing_of_ticks_that_others_fired(world: World) -> None:
+    """Though other ticks of the job were passed over later: the page's range was never passed over."""
+    head = await world.submit(schedule={"every": "PT1M"})
+    assert head.next_run_at is not None
+    latest = Instant(head.next_run_at + 4 * 60_000)
+    await world.drain_until(Instant(latest + 2_000))
+    await fire(world.kit, 0, [head], Memory())
+    world.clock.advance_to(Instant(latest + 10 * 60_000))
+
+    rows = await _rows(world, head.job_id, Instant(latest + 30 * 60_000))
+
+    (passed,) = [row.passed for row in rows if row.passed is not None]
+    assert passed.first > latest
