@@ -25,7 +25,9 @@ class Definitions:
         return found
 
     def keep(self, definition: Definition) -> None:
-        """Remember one that is not remembered; the ones unused longest go."""
+        """Remember it; the ones unused longest go."""
+        if (definition.job_id, definition.version) in self._kept:
+            return
         self._kept[definition.job_id, definition.version] = definition
         self._chars += len(definition.spec.payload)
         while len(self._kept) > _COUNT_MAX or self._chars > _PAYLOAD_CHARS_MAX:

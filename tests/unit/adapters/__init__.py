@@ -1,0 +1,1 @@
+"""Do the adapters translate rightly? Without any engine."""

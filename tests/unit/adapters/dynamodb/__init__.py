@@ -1,0 +1,1 @@
+"""Are the writes literal, the items whole, and the answers judged rightly?"""

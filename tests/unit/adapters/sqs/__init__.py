@@ -1,0 +1,1 @@
+"""Are hints written and read rightly, and the answers of SQS judged rightly?"""
