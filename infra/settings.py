@@ -87,7 +87,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse what AWS would refuse an hour later, or what would starve a lane."""
         assert 1 <= self.buckets <= BUCKETS_MAX
-        assert float(self.scale) > 0
+        assert 0 < float(self.scale) <= 1
         assert 1 <= self.scheduler_slots <= self.buckets
         assert tuple(self.lane_concurrency) == LANES
         for most in self.lane_concurrency.values():

@@ -1,0 +1,276 @@
+"""Every call that the functions make is one that their roles allow: recorded from the real handlers, on a real engine.
+
+A right that is missing would be found by the first tenant whose request needs it: no local engine checks rights.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from infra.policy.grants import GRANTS
+from tests.api.test_gateway import ARN
+from tests.infra.handlers import Containers, containers
+from tests.infra.test_grants import Rights, meant
+from tests.support.emulators import Emulator
+from tests.support.emulators.clients import aws_client
+from tests.support.kits import LoggedRunner
+from tests.support.tables import create_queues, create_tables
+from tickwright.adapters.aws.calls import Answer, Calls
+from tickwright.api.keys import make_key
+from tickwright.domain.attempts import Fatal, Success, UserResult, an_error
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.lanes import LANES, Lane
+from tickwright.domain.tenants import Scope
+from tickwright.ports.runner import Invocation
+
+TARGET = {"type": "http", "url": "https://example.com/hook"}
+# A twentieth: the journal's first look, two minutes in an installation, comes after 6 s.
+SCALE = "0.05"
+TRANSACTED = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
+STATEMENTS = {"INSERT": "PartiQLInsert", "UPDATE": "PartiQLUpdate", "DELETE": "PartiQLDelete"}
+# More rounds than the hints of a dozen executions take, those that come again among them.
+ROUNDS = 5
+LANES_IN_USE = (Lane.HIGH, Lane.NORMAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A Lambda context with so much time left."""
+
+    ms: int
+
+    def get_remaining_time_in_millis(self) -> int:
+        """How long it may still take."""
+        return self.ms
+
+
+@dataclass(slots=True)
+class Installation:
+    """The functions on one engine, and the rights that the calls of each would have needed."""
+
+    functions: Containers
+    names: Mapping[str, str]
+    queues: Mapping[str, str]
+    sqs: Any
+    used: dict[str, Rights] = field(default_factory=lambda: {name: set() for name in GRANTS})
+    calling: str = ""
+
+    def note(self, operation: str, request: Mapping[str, Any]) -> None:
+        """Remember the rights of one call."""
+        self.used[self.calling] |= set(rights_of(operation, request, self.names))
+
+    def invoke(self, function: str, event: Any, context: object = None) -> Any:  # noqa: ANN401 - what Lambda passes
+        """Invoke a function, as itself."""
+        self.calling = function
+        return self.functions.module(function).lambda_handler(event, context)
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> Any:  # noqa: ANN401 - JSON
+        """Send a request through the door, as the tenant; the answer's body."""
+        shown = {"Content-Type": "application/json", **{name.replace("_", "-"): headers[name] for name in headers}}
+        path, _, query = path.partition("?")
+        asked = {name: [value] for name, _, value in (part.partition("=") for part in query.split("&") if query)}
+        reply = self.invoke(
+            "api",
+            {
+                "httpMethod": method,
+                "path": path,
+                "multiValueHeaders": {name: [value] for name, value in shown.items()},
+                "multiValueQueryStringParameters": asked or None,
+                "requestContext": {
+                    "identity": {"sourceIp": "203.0.113.7"},
+                    "authorizer": {
+                        "tenantId": "acme",
+                        "scopes": " ".join(scope.value for scope in Scope),
+                        "label": "test",
+                    },
+                },
+                "body": None if body is None else json.dumps(body),
+                "isBase64Encoded": False,
+            },
+        )
+        assert reply["statusCode"] < 500, reply
+        return json.loads(reply["body"])
+
+    def submit(self, key: str, schedule: Mapping[str, str], **body: object) -> Any:  # noqa: ANN401 - JSON
+        """Submit a job."""
+        asked = {"schedule": schedule, "target": TARGET} | body
+        return self.ask("POST", "/v1/jobs", asked, Idempotency_Key=key)
+
+    def soon(self, ms: int) -> dict[str, str]:
+        """A schedule of one tick, so far from now."""
+        now = self.functions.module("api")._API.kit.clock.now()  # noqa: SLF001 - the clock of the installation
+        return {"runAt": to_rfc3339(Instant(now + ms))}
+
+    def hints(self) -> list[dict[str, Any]]:
+        """What Lambda's poller would hand over, from the lanes that this day uses."""
+        found = []
+        for lane in LANES_IN_USE:
+            url = self.queues[lane.value]
+            answer = self.sqs.receive_message(
+                QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1, AttributeNames=["ApproximateReceiveCount"]
+            )
+            found += [
+                {
+                    "messageId": message["MessageId"],
+                    "receiptHandle": message["ReceiptHandle"],
+                    "body": message["Body"],
+                    "attributes": message["Attributes"],
+                    "eventSourceARN": f"arn:aws:sqs:us-east-1:000000000000:{url.rpartition('/')[2]}",
+                }
+                for message in answer.get("Messages", [])
+            ]
+        return found
+
+    def work_on(self, records: list[dict[str, Any]]) -> None:
+        """Invoke the worker; then delete, as Lambda does, what it does not name."""
+        answer = self.invoke("worker", {"Records": records}, Left(60_000))
+        again = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        for record in records:
+            if record["messageId"] not in again:
+                url = self.queues[record["eventSourceARN"].rpartition("-")[2]]
+                self.sqs.delete_message(QueueUrl=url, ReceiptHandle=record["receiptHandle"])
+
+
+def rights_of(operation: str, request: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What IAM would ask for before it lets a call through: (action, logical id of the resource)."""
+    match operation:
+        case "transact_write_items":
+            for item in request["TransactItems"]:
+                ((kind, asked),) = item.items()
+                yield f"dynamodb:{TRANSACTED[kind]}", names[asked["TableName"]]
+        case "batch_execute_statement":
+            for statement in request["Statements"]:
+                text = statement["Statement"]
+                yield f"dynamodb:{STATEMENTS[text.split()[0]]}", names[text.split('"')[1]]
+        case "batch_get_item":
+            for table in request["RequestItems"]:
+                yield "dynamodb:BatchGetItem", names[table]
+        case _ if "QueueUrl" in request:
+            action = operation.removesuffix("_batch").title().replace("_", "")
+            yield f"sqs:{action}", names[request["QueueUrl"]]
+        case _:
+            index = f"/index/{request['IndexName']}" if "IndexName" in request else ""
+            yield f"dynamodb:{operation.title().replace('_', '')}", f"{names[request['TableName']]}{index}"
+
+
+@pytest.fixture
+def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
+    """Tables and queues of the templates, and the handlers as Lambda would start them."""
+    sqs = aws_client("sqs", ministack.endpoint)
+    tables = create_tables(aws_client("dynamodb", ministack.endpoint), prefix="calls-")
+    queues = create_queues(sqs, prefix="calls-")
+    environment = {
+        "AWS_ENDPOINT_URL": ministack.endpoint,
+        "TICKWRIGHT_STAGE": "test",
+        "TICKWRIGHT_BUCKETS": "1",
+        "TICKWRIGHT_SCALE": SCALE,
+        **{f"TICKWRIGHT_{role.upper()}_TABLE": name for role, name in tables.items()},
+        **{f"TICKWRIGHT_QUEUE_{lane.name}": queues[lane.value] for lane in LANES},
+        "TICKWRIGHT_QUEUE_DEAD": queues["dead"],
+        "TICKWRIGHT_PAGE_SECRET": "a secret of the tests",
+    }
+    logical = {name: role.capitalize() for role, name in tables.items()}
+    logical |= {queues[lane.value]: f"Queue{lane.value.capitalize()}" for lane in LANES}
+    logical[queues["dead"]] = "QueueDeadExecutions"
+    with containers(environment) as functions:
+        made = Installation(functions=functions, names=logical, queues=queues, sqs=sqs)
+        call = Calls.__call__
+
+        async def noted(self: Calls, operation: str, request: Mapping[str, Any]) -> Answer:
+            made.note(operation, request)
+            return await call(self, operation, request)
+
+        monkeypatch.setattr(Calls, "__call__", noted)
+        yield made
+
+
+def live_a_day(installation: Installation) -> None:
+    """Whatever the functions do in an installation's day, by every function at least once."""
+    admit(installation)
+    what_tenants_ask_for(installation)
+    installation.invoke("scheduler", {"slot": 0, "slots": 1}, Left(20_000 + 3_000))
+    what_workers_do(installation)
+    installation.invoke("watch", {}, Left(20_000 + 7_000))
+
+
+def admit(installation: Installation) -> None:
+    """A key is looked up."""
+    installation.calling = "api"
+    api = installation.functions.module("api")
+    secret, _ = api._RUNNER.run(  # noqa: SLF001 - keys are made by the installation's own tools
+        make_key(api._API.kit, TenantId("acme"), scopes=list(Scope), label="test")  # noqa: SLF001
+    )
+    admitted = installation.invoke("authorizer", {"authorizationToken": f"Bearer {secret}", "methodArn": ARN})
+    assert admitted["context"]["tenantId"] == "acme"
+
+
+def what_tenants_ask_for(installation: Installation) -> None:
+    """Jobs that are due at once and later, refused and repeated ones, and everything that is done with a job."""
+    installation.ask("GET", "/v1/health")
+    at_once = installation.submit("k1", installation.soon(20), name="at-once")
+    installation.submit("k1", {"runAt": "2030-01-01T00:00:00Z"}, name="at-once")
+    installation.submit("k2", {"runAt": "2030-01-01T00:00:00Z"}, name="at-once")
+    together = installation.soon(2_000)
+    for number in range(6):
+        installation.submit(f"k3-{number}", together, priority="high", retryPolicy={"maxAttempts": 1})
+    installation.ask("POST", "/v1/jobs/batch", {"jobs": [{"schedule": {"cron": "0 0 1 1 *"}, "target": TARGET}]},
+                     Idempotency_Key="k4")  # fmt: skip
+    cron = installation.submit("k5", {"cron": "0 0 1 1 *"}, name="yearly", overlap={"mode": "allow"})
+    path = f"/v1/jobs/{cron['jobId']}"
+    assert installation.ask("GET", "/v1/jobs")["jobs"]
+    installation.ask("PATCH", path, {"name": "once-a-year"}, If_Match=cron["etag"])
+    installation.ask("POST", f"{path}/pause", {})
+    installation.ask("POST", f"{path}/resume", {})
+    run = installation.ask("POST", f"{path}/run", {}, Idempotency_Key="k6")
+    installation.ask("POST", f"{path}/run", {}, Idempotency_Key="k6")
+    installation.ask("GET", f"{path}/executions")
+    installation.ask("GET", f"/v1/executions/{run['executionId']}/explanation")
+    installation.ask("POST", f"/v1/executions/{run['executionId']}/cancel", {})
+    installation.ask("DELETE", path)
+    installation.ask("GET", f"/v1/jobs/{at_once['jobId']}/executions")
+
+
+def what_workers_do(installation: Installation) -> None:
+    """Batches of executions that succeed and that die; then what the API says of the dead ones."""
+    worker = installation.functions.module("worker")
+    ends = iter(range(1_000))
+
+    async def does(_invocation: Invocation) -> UserResult:
+        broken = Fatal(error=an_error("Broken", "for ever"))
+        return Success(result='"ok"') if next(ends) % 2 else broken
+
+    runner = LoggedRunner(clock=worker._KIT.clock, does=does)  # noqa: SLF001 - the installation's clock
+    setattr(worker, "_RUNNERS", {"http": runner})  # noqa: B010 - no target answers here, and a module is opaque
+    for _ in range(ROUNDS):
+        if records := installation.hints():
+            installation.work_on(records)
+    dead = installation.ask("GET", "/v1/executions?attention=true")["executions"]
+    assert {execution["status"] for execution in dead} == {"DEAD"}
+
+
+def test_no_function_makes_a_call_that_its_role_forbids(installation: Installation) -> None:
+    """On a day with everything in it, each call of each function is granted to that function."""
+    live_a_day(installation)
+
+    forbidden = {function: used - meant(function) for function, used in installation.used.items()}
+
+    assert forbidden == {function: set() for function in GRANTS}
+    # So much at least has been tried: a day on which nothing happened would forbid nothing.
+    assert {("dynamodb:ConditionCheckItem", "Jobs"), ("dynamodb:PutItem", "Control")} <= installation.used["api"]
+    assert {("dynamodb:Query", "Jobs/index/due"), ("dynamodb:PartiQLInsert", "Executions")} <= installation.used[
+        "scheduler"
+    ]
+    assert {("dynamodb:Query", "Journal"), ("dynamodb:DeleteItem", "Journal")} <= installation.used["watch"]
+    assert {("dynamodb:UpdateItem", "Executions"), ("sqs:SendMessage", "QueueDeadExecutions")} <= installation.used[
+        "worker"
+    ]
+    assert installation.used["authorizer"] == {("dynamodb:GetItem", "Control")}
