@@ -11,7 +11,7 @@ from tests.chaos.history import Attempt, Change, History, Kind, Story
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef
 
-PATIENCE_MS = 6_000  # of a scheduler at work: it takes buckets over in a sixth of this
+PATIENCE_MS = 5_000  # of one scheduler at work: it takes all buckets over in a third of this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,5 +67,13 @@ def books_of(history: History) -> list[Book]:
 
 
 def attended_ms(history: History, since_ms: int, until_ms: int) -> int:
-    """How long a scheduler was at work between two instants."""
-    return sum(max(0, min(to_ms, until_ms) - max(from_ms, since_ms)) for from_ms, to_ms in history.attended)
+    """The longest time between two instants in which one and the same scheduler was able to work."""
+    longest_ms = 0
+    for presence in history.presences:
+        from_ms, to_ms = max(presence.from_ms, since_ms), min(presence.until_ms, until_ms)
+        stalls = [stall for stall in history.stalls if stall.hits(presence.member) and stall.until_ms > from_ms]
+        for stall in sorted(stalls, key=lambda stall: stall.from_ms):
+            longest_ms = max(longest_ms, min(stall.from_ms, to_ms) - from_ms)
+            from_ms = max(from_ms, stall.until_ms)
+        longest_ms = max(longest_ms, to_ms - from_ms)
+    return longest_ms

@@ -25,10 +25,11 @@ from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.store import Store
 from tickwright.services.kit import Kit
-from tickwright.wiring.embedded import embedded_kit
+from tickwright.wiring.embedded import StoreUnusable, embedded_kit
 
 SCALE = 0.05
 BUCKETS = 8
+BUSY = 75  # the exit status of a process that could not open the file: try again
 _LOOK_S = 0.1
 _STALLED_S = 0.5
 _GRACE_MS = 1_500
@@ -96,20 +97,31 @@ class DiaryTelemetry:
         self.diary.note({"event": "stalled", "member": self.member, "fromMs": from_ms})
 
 
-async def main(settings: Settings) -> None:
-    """Serve until told to stop."""
+async def main(settings: Settings) -> int:
+    """Serve until told to stop; the exit status. A file that a frozen process holds cannot be opened.
+
+    It is tried again.
+    """
     plants.install(settings.plant)
     events = Diary(settings.folder / f"{settings.member}.{EVENTS}.jsonl", sure=False)
     telemetry = DiaryTelemetry(events, settings.member)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with embedded_kit(settings.folder / "store.db", telemetry, scale=SCALE, buckets=BUCKETS) as kit:
-        fate = Fate(faults=list(settings.faults), over_at_ms=settings.quiet_at_ms)
-        brittle = replace(kit, store=cast("Store", BrittleStore(kit.store, fate, telemetry.stalled)))
-        watching = asyncio.create_task(_watch_the_loop(telemetry))
-        settings.ready.touch()
-        await _serve(settings, brittle, stop)
-        watching.cancel()
+    try:
+        async with embedded_kit(settings.folder / "store.db", telemetry, scale=SCALE, buckets=BUCKETS) as kit:
+            await _live(settings, kit, telemetry, stop)
+    except StoreUnusable:
+        return BUSY
+    return 0
+
+
+async def _live(settings: Settings, kit: Kit, telemetry: DiaryTelemetry, stop: asyncio.Event) -> None:
+    fate = Fate(faults=list(settings.faults), over_at_ms=settings.quiet_at_ms)
+    brittle = replace(kit, store=cast("Store", BrittleStore(kit.store, fate, telemetry.stalled)))
+    watching = asyncio.create_task(_watch_the_loop(telemetry))
+    settings.ready.touch()
+    await _serve(settings, brittle, stop)
+    watching.cancel()
 
 
 async def _serve(settings: Settings, kit: Kit, stop: asyncio.Event) -> None:

@@ -14,6 +14,8 @@ from tickwright.domain.journal import Entry
 from tickwright.domain.limits import Durations
 from tickwright.domain.transitions import State
 
+EVERYBODY = "*"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
@@ -37,7 +39,20 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stall:
-    """A process could do nothing: it was frozen, starved, or waited for the store."""
+    """A process could do nothing: it was frozen, starved, or waited for the store; EVERYBODY if the file was held."""
+
+    member: str
+    from_ms: int
+    until_ms: int
+
+    def hits(self, member: str) -> bool:
+        """Whether it concerns a process."""
+        return self.member in {member, EVERYBODY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """A scheduler was up and not frozen."""
 
     member: str
     from_ms: int
@@ -153,7 +168,7 @@ class History:
     stories: Sequence[Story]
     attempts: Sequence[Attempt]
     stalls: Sequence[Stall]
-    attended: Sequence[tuple[int, int]]  # when at least one scheduler was up and not frozen
+    presences: Sequence[Presence]
     executions: Mapping[ExecutionRef, Execution]
     heads: Mapping[JobId, Head]
     entries: Sequence[Entry]  # what the journal still holds

@@ -87,8 +87,7 @@ def _live(settings: Settings) -> NoReturn:
     status = 1
     try:
         _own_files(settings.folder / f"{settings.member}.stderr")
-        asyncio.run(main(settings))
-        status = 0
+        status = asyncio.run(main(settings))
     except BaseException:  # noqa: BLE001 - a child never returns into the loop of its parent; the supervisor reads why
         traceback.print_exc()
     finally:

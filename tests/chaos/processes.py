@@ -14,12 +14,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.chaos.child import Settings
+from tests.chaos.child import BUSY, Settings
+from tests.chaos.history import Presence
+from tests.chaos.probe import Probe
 from tests.chaos.timetable import AtTime, AtWrite, Blow, Fault, Role, Timetable
 
 _LOOK_S = 0.01
 _TERM_PATIENCE_S = 10.0
 _SPAN_GAP_MS = 200
+_HELD_MS_MAX = 1_500
 _ROOT = Path(__file__).parents[2]
 
 
@@ -55,9 +58,10 @@ class Company:
     folder: Path
     plant: str
     start_ms: int
+    probe: Probe
     counts: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
-    attended: list[tuple[int, int]] = field(default_factory=list)  # when a scheduler was at work
+    presences: list[Presence] = field(default_factory=list)  # when which scheduler was at work
     _members: list[Member] = field(default_factory=list)
     _outages: list[tuple[int, Role, int]] = field(default_factory=list)
     _nursery: "asyncio.subprocess.Process | None" = None
@@ -114,7 +118,8 @@ class Company:
         assert member.settings is not None
         killed, asked = status == -signal.SIGKILL, member.asked_at_s is not None or self._dismissed
         self.counts["kills"] += killed
-        if not killed and not (asked and status in {0, -signal.SIGTERM}):
+        self.counts["busyStarts"] += status == BUSY
+        if not killed and status != BUSY and not (asked and status in {0, -signal.SIGTERM}):
             errors = (self.folder / f"{member.settings.member}.stderr").read_text()[-600:]
             self.broken.append(f"{member.settings.member} ended by itself with {status}: {errors}")
         member.settings, member.ready_at_s, member.frozen = None, None, False
@@ -129,13 +134,16 @@ class Company:
                 continue
             if member.ready_at_s is None and member.settings.ready.exists():
                 member.ready_at_s = now_s
-            if member.frozen and (now_s >= member.thaws_at_s or self.is_quiet):
+            held = (
+                self.probe.busy_ms > _HELD_MS_MAX
+            )  # it may hold the file: waiting shows nothing that is not seen by now
+            if member.frozen and (now_s >= member.thaws_at_s or self.is_quiet or held):
                 self._send(member, signal.SIGCONT)
                 member.thaws_at_s = now_s + 1  # should the first not have arrived
             elif member.is_at_work and not self.is_quiet:
                 self._strike(member, now_s)
+            self._note_presence(member)
         self._strike_together()
-        self._note_attendance()
 
     def _start(self, member: Member) -> None:
         member.number += 1
@@ -193,15 +201,17 @@ class Company:
                     member.freezes_ms.insert(0, outage[2])
                     self._send(member, signal.SIGSTOP)
 
-    def _note_attendance(self) -> None:
-        """Lengthen the last span in which a scheduler was at work, or begin one."""
-        if not any(member.role is Role.SCHEDULER and member.is_at_work for member in self._members):
+    def _note_presence(self, member: Member) -> None:
+        """Lengthen the scheduler's last span, or begin one."""
+        if member.role is not Role.SCHEDULER or not member.is_at_work or member.settings is None:
             return
-        now_ms = time.time_ns() // 1_000_000
-        if self.attended and now_ms - self.attended[-1][1] < _SPAN_GAP_MS:
-            self.attended[-1] = (self.attended[-1][0], now_ms)
-        else:
-            self.attended.append((now_ms, now_ms))
+        name, now_ms = member.settings.member, time.time_ns() // 1_000_000
+        last = next((one for one in reversed(self.presences) if one.member == name), None)
+        from_ms = now_ms
+        if last is not None and now_ms - last.until_ms < _SPAN_GAP_MS:
+            self.presences.remove(last)
+            from_ms = last.from_ms
+        self.presences.append(Presence(member=name, from_ms=from_ms, until_ms=now_ms))
 
     @property
     def is_quiet(self) -> bool:

@@ -61,7 +61,7 @@ def _stalled_ms(book: Book, attempt: Attempt, until_ms: int) -> int:
     spans = sorted(
         (max(stall.from_ms, attempt.claimed_ms), min(stall.until_ms, until_ms))
         for stall in book.history.stalls
-        if stall.member == attempt.member
+        if stall.hits(attempt.member)
     )
     total_ms, reached_ms = 0, 0
     for from_ms, to_ms in spans:

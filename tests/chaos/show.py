@@ -19,9 +19,10 @@ from tests.chaos.checker import check
 from tests.chaos.child import BUCKETS, SCALE
 from tests.chaos.driver import TENANT, Driver, executions_of
 from tests.chaos.evidence import read_attempts, read_events, read_stalls
-from tests.chaos.history import History
+from tests.chaos.history import EVERYBODY, History
 from tests.chaos.jobs import Span, plans
 from tests.chaos.look import save
+from tests.chaos.probe import Probe
 from tests.chaos.processes import Company
 from tests.chaos.timetable import Timetable
 from tickwright.adapters.clock_system import SystemClock
@@ -98,10 +99,12 @@ async def owners_kit(path: Path) -> AsyncIterator[Kit]:
 async def _play(options: Options, folder: Path, kit: Kit) -> Result:
     timetable = Timetable(seed=options.seed, seconds=options.seconds, lease_ms=DURATIONS.lease_ms)
     span = Span(start_ms=kit.clock.now(), last_tick_ms=timetable.last_tick_ms)
-    company = Company(timetable=timetable, folder=folder, plant=options.plant, start_ms=span.start_ms)
+    probe = Probe(folder / "store.db")
+    company = Company(timetable=timetable, folder=folder, plant=options.plant, start_ms=span.start_ms, probe=probe)
     driver = Driver(kit=kit, start_ms=span.start_ms)
     over = asyncio.Event()
     playing = asyncio.create_task(company.play(over))
+    probing = asyncio.create_task(probe.watch())
     try:
         await driver.play(plans(options.seed, span))
         _say(f"all errands are done: {dict(driver.counts)}")
@@ -111,7 +114,8 @@ async def _play(options: Options, folder: Path, kit: Kit) -> Result:
         await playing
     finally:
         playing.cancel()
-        await asyncio.gather(playing, return_exceptions=True)
+        probing.cancel()
+        await asyncio.gather(playing, probing, return_exceptions=True)
     history = await _history(kit, folder, driver, company, span.until_ms)
     save(history, folder)
     return Result(
@@ -171,8 +175,8 @@ async def _history(kit: Kit, folder: Path, driver: Driver, company: Company, las
     return History(
         stories=driver.stories,
         attempts=read_attempts(folder),
-        stalls=read_stalls(folder),
-        attended=company.attended,
+        stalls=[*read_stalls(folder), *company.probe.stalls],
+        presences=company.presences,
         executions={row.ref: row for row in rows},
         heads={head.job_id: head for head in heads},
         entries=entries,
@@ -213,7 +217,11 @@ def summary(options: Options, result: Result) -> Mapping[str, object]:
         "hintsSentAgain": result.events[EventName.HINT_SENT_AGAIN.value],
         "takeovers": result.events[EventName.BUCKET_TAKEN.value],
         "storeFaults": result.events[EventName.STORE_FAULT.value],
-        **{name: result.counts[name] for name in ("starts", "kills", "freezes", "terms", "outages", "askedAgain")},
+        **{
+            name: result.counts[name]
+            for name in ("starts", "kills", "freezes", "terms", "outages", "busyStarts", "askedAgain")
+        },
+        "fileHeld": sum(stall.member == EVERYBODY for stall in history.stalls),
         "startLagMs": _lags(history),
         "drainedAfterS": result.drained_after_s,
         "byName": dict(Counter(violation.name for violation in result.violations)),

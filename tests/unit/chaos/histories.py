@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.chaos.history import Attempt, Beat, Change, Expect, History, Kind, Once, Rhythm, Seen, Story
+from tests.chaos.history import Attempt, Beat, Change, Expect, History, Kind, Once, Presence, Rhythm, Seen, Story
 from tests.support.builders import a_head, a_job_id, an_execution
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import Epoch, ExecutionKey, ExecutionRef, JobId, tick_key
@@ -132,7 +132,7 @@ def a_history(
         "stories": [told],
         "attempts": [an_attempt(tick) for tick in TICKS] if attempts is None else attempts,
         "stalls": [],
-        "attended": [(BEGIN, LAST_MS)],
+        "presences": [Presence(member="s0.1", from_ms=BEGIN, until_ms=LAST_MS)],
         "executions": {row.ref: row for row in ([a_row(tick) for tick in TICKS] if rows is None else rows)},
         "heads": heads,
         "entries": [],

@@ -76,7 +76,7 @@ def test_a_tick_that_nobody_could_decide_before_a_cancel_is_no_loss() -> None:
     """All schedulers were down from the tick to the cancel."""
     cancel = cancelled(TICKS[1] - 500, decided_ms=-1, census={})
 
-    assert check(a_history(story=a_story(submitted(), cancel), rows=[], attempts=[], attended=[])) == []
+    assert check(a_history(story=a_story(submitted(), cancel), rows=[], attempts=[], presences=[])) == []
 
 
 def test_two_executions_of_one_tick_are_found() -> None:
