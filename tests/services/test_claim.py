@@ -1,10 +1,12 @@
 """Claim: one worker an attempt, and a refusal that says why and repairs what it finds."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from tests.support.builders import TENANT
 from tests.support.clocks import SkewedClock
-from tests.support.faulty import Call, Down, Fate, Interject, Script
+from tests.support.faulty import AnswerT, Call, Down, Fate, Interject, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired, lease_over_ms, running
@@ -88,7 +90,7 @@ async def test_a_claim_whose_reply_was_lost_is_ones_own(world: World) -> None:
 class _RepliesLost:
     """Each write arrives, its reply is lost, and the store's adapter sends it again."""
 
-    async def through(self, call: Call, do):  # type: ignore[no-untyped-def]  # noqa: ANN001 - as a Tap
+    async def through(self, call: Call, do: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
         if call.writes:
             await do()
         return await do()

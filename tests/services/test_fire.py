@@ -1,12 +1,14 @@
 """A tick, from due to queue: decided once, by whomever, on whatever reading; what is missed, skipped, passed over."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from tests.support.builders import TENANT, an_execution
 from tests.support.clocks import SkewedClock
-from tests.support.faulty import Crash, Down, Fate, Interject, Recorder, Script
+from tests.support.faulty import Call, Crash, Down, Fate, Interject, Recorder, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
 from tests.support.steps import DAY, HOUR, MINUTE, a_minutely_job, claimed, fired
@@ -17,7 +19,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.executions import Reason
 from tickwright.domain.ids import tick_key
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import JobStatus
+from tickwright.domain.jobs import Head, JobStatus
 from tickwright.domain.journal import Page
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import StoreUnavailable, Unavailable
@@ -91,9 +93,9 @@ async def test_help_is_only_for_the_very_tick_that_was_decided(world: World) -> 
     await check_ledger(world, job)
 
 
-async def _fire_a_minute_later(world: World, shown: object) -> None:
+async def _fire_a_minute_later(world: World, shown: Sequence[Head]) -> None:
     world.clock.advance(MINUTE)
-    await fire(world.kit, 0, shown, Memory())  # type: ignore[arg-type]  # heads, as they were shown
+    await fire(world.kit, 0, shown, Memory())
 
 
 @pytest.mark.sem("SEM-CATCHUP-1")
@@ -299,8 +301,8 @@ class _BusyThenDead(Script):
         super().__init__(of=Insert, at=1)
         self._execution_id = execution_id
 
-    async def through(self, call, do):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as Script
-        answer = await Script.through(self, call, do)
+    async def through(self, call: Call, do: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - of any call
+        answer = await super().through(call, do)
         if call.name != "executions":
             return answer
         return {
