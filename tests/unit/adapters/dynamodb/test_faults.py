@@ -1,4 +1,4 @@
-"""What the store makes of throttles, conflicts, lost replies and partial answers: no local engine gives them at will."""
+"""What the store makes of throttles, conflicts, lost replies and partial answers: no engine gives them at will."""
 
 from collections.abc import Mapping
 from dataclasses import replace

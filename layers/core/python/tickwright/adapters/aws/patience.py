@@ -1,7 +1,7 @@
 """How often and after how long a call is tried again: full jitter, bounded in tries and in time.
 
 Must not know what is called. After the bound a named fault of the port is raised: the outcome is not known, and whoever
-asked decides when to ask again (SEM-STORE-1).
+asked decides when to ask again (SEM-STORE-2).
 """
 
 from collections.abc import Awaitable, Callable

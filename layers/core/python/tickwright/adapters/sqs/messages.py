@@ -7,13 +7,15 @@ Promise: SEM-QUEUE-4.
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from tickwright.domain.ids import Epoch, TenantId, parse_execution_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
 from tickwright.ports.queue import DeadLetter, Hint, Received
+
+MemberT = TypeVar("MemberT", str, int)
 
 _VERSION: Final = 1
 _GROUP_CHARS_MAX: Final = 128  # SQS's limit of a MessageGroupId
@@ -45,19 +47,26 @@ def from_body(body: str, lane: Lane) -> Hint | None:
 
 
 def _hint(envelope: Mapping[str, Any]) -> Hint:
-    ref = parse_execution_id(envelope["executionId"])
-    numbers = [envelope[name] for name in ("leaseEpoch", "jobVersion", "dueAt")]
-    if ref is None or not all(type(number) is int for number in numbers) or not isinstance(envelope["tenantId"], str):
-        raise ValueError("not an envelope")
-    epoch, job_version, due_at = numbers
+    execution_id, tenant_id = (_of_type(envelope[name], str) for name in ("executionId", "tenantId"))
+    epoch, job_version, due_at = (_of_type(envelope[name], int) for name in ("leaseEpoch", "jobVersion", "dueAt"))
+    ref = parse_execution_id(execution_id)
+    if ref is None:
+        raise ValueError("no executionId")
     return Hint(
         ref=ref,
-        tenant_id=TenantId(envelope["tenantId"]),
+        tenant_id=TenantId(tenant_id),
         lane=Lane(envelope["lane"]),
         epoch=Epoch(epoch),
         job_version=job_version,
         due_at=Instant(due_at),
     )
+
+
+def _of_type(member: object, kind: type[MemberT]) -> MemberT:
+    """A member of this very type: true is no number here."""
+    if type(member) is not kind:
+        raise TypeError("a member of another type")
+    return member
 
 
 def letter_to_body(letter: DeadLetter) -> str:
