@@ -15,6 +15,7 @@ from infra.bundling.sources import bundled, content_key, python_files
 from infra.context import ROOT
 
 LIBRARY = ROOT / "layers" / "core" / "python"
+_ONLY_HERE = (LIBRARY / "tickwright" / "local", LIBRARY / "tickwright" / "api" / "server.py")
 
 
 @jsii.implements(cdk.ILocalBundling)
@@ -24,7 +25,7 @@ class CoreRecipe:
     def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: object) -> bool:  # noqa: ARG002
         """Make the layer's content."""
         target = Path(output_dir) / "python"
-        for path in _shipped():
+        for path in shipped():
             copy = target / path.relative_to(LIBRARY)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
@@ -39,10 +40,9 @@ def core_code() -> lambda_.Code:
 
 def core_key() -> str:
     """The name of the layer's content as the files are now."""
-    return content_key(root=LIBRARY, files=_shipped())
+    return content_key(root=LIBRARY, files=shipped())
 
 
-def _shipped() -> list[Path]:
-    """All but `make run`: its shell needs packages that Lambda does not have."""
-    local = LIBRARY / "tickwright" / "local"
-    return [path for path in python_files(LIBRARY) if not path.is_relative_to(local)]
+def shipped() -> list[Path]:
+    """All but what serves on one machine: it needs packages that Lambda does not have."""
+    return [path for path in python_files(LIBRARY) if not any(path.is_relative_to(part) for part in _ONLY_HERE)]

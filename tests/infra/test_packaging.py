@@ -1,7 +1,10 @@
 """What is packed: allow-listed files under keys that change with their content."""
 
+import ast
 import json
 import shutil
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import aws_cdk as cdk
@@ -11,7 +14,7 @@ from infra.app import build_app
 from infra.bundling import bytecode, core_layer, deps_layer
 from infra.bundling.sources import content_key, python_files
 from infra.context import ROOT, context_of_cdk_json
-from infra.policy.packages import LAYER_BYTES_MAX, check_packages
+from infra.policy.packages import LAYER_BYTES_MAX, RUNTIME_HAS, check_packages
 from infra.settings import STAGES
 
 
@@ -154,3 +157,34 @@ def test_the_flags_of_cdk_json_are_those_that_every_build_uses() -> None:
 
     assert context["@aws-cdk/core:defaultCrossStackReferences"] == "strong"
     assert json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["versionReporting"] is False
+
+
+def imported_by(files: list[Path]) -> set[str]:
+    """The top-level packages that files import."""
+    names: set[str] = set()
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_lambda_has_every_package_that_the_functions_import() -> None:
+    """From the layer, or from the runtime: a package that only this machine has would fail the first invocation."""
+    locked = {
+        line.partition("==")[0].lower()
+        for line in deps_layer.REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    }
+    brought = {
+        package
+        for package, distributions in packages_distributions().items()
+        if {name.lower().replace("_", "-") for name in distributions} & locked
+    }
+
+    shipped = [path for path in core_layer.shipped() if path.suffix == ".py"] + python_files(ROOT / "functions")
+    imported = imported_by(shipped)
+
+    assert imported - brought - set(sys.stdlib_module_names) - set(RUNTIME_HAS) == {"tickwright"}
