@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.support.builders import a_definition
-from tickwright.adapters.dynamodb.definitions import Definitions
+from tickwright.adapters.definitions import Definitions
 from tickwright.domain.jobs import Definition
 
 MEGABYTE = 1_000_000

@@ -21,7 +21,7 @@ from tickwright.services.attempt import Started, Worker, finish, letting_go_ms, 
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.kit import Kit
 
-PLACES = {Lane.HIGH: 100, Lane.NORMAL: 100, Lane.LOW: 50, Lane.BACKFILL: 25}
+PLACES = {Lane.HIGH: 200, Lane.NORMAL: 200, Lane.LOW: 100, Lane.BACKFILL: 50}
 _BATCHES_AT_ONCE = 4
 _GATHER_MS = 100  # how long finished hints are gathered before they are deleted together
 

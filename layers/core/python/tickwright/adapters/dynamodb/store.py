@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from tickwright.adapters.aws.calls import Calls
 from tickwright.adapters.aws.clients import CONNECTIONS
 from tickwright.adapters.aws.patience import Persistence
+from tickwright.adapters.definitions import Definitions
 from tickwright.adapters.dynamodb import keys, listings, wire
 from tickwright.adapters.dynamodb.asked import asked_of
 from tickwright.adapters.dynamodb.batches import write_each
-from tickwright.adapters.dynamodb.definitions import Definitions
 from tickwright.adapters.dynamodb.engine import Engine, Options
 from tickwright.adapters.dynamodb.expressions import queries
 from tickwright.adapters.dynamodb.items import control, executions, jobs, journal

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from tickwright.adapters.definitions import Definitions
 from tickwright.adapters.embedded import entities, expiry, reads, writes
 from tickwright.adapters.embedded.database import Database
 from tickwright.adapters.embedded.entities import Entity, Key
 from tickwright.domain.changes import Change
+from tickwright.domain.changes.heads import PutDefinition
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.instants import Instant
@@ -22,7 +24,7 @@ from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.faults import StoreUnavailable
-from tickwright.ports.store import AnyChange, Listing, Outcome, Unknown
+from tickwright.ports.store import AnyChange, Applied, Listing, Outcome, Unknown
 
 ItemT = TypeVar("ItemT")
 KeyT = TypeVar("KeyT")
@@ -34,6 +36,7 @@ class EmbeddedStore:
     def __init__(self, database: Database) -> None:
         """Use a database that is open; whoever opened it closes it."""
         self._database = database
+        self._definitions = Definitions()
 
     # --- writes -------------------------------------------------------------------------------------------------
     async def write(self, change: Change[ItemT]) -> Outcome[ItemT]:
@@ -47,7 +50,11 @@ class EmbeddedStore:
 
     async def write_together(self, changes: Sequence[AnyChange]) -> Sequence[Outcome[Any]]:
         """All or none."""
-        return await self._write(partial(writes.write_together, changes=changes))
+        outcomes = await self._write(partial(writes.write_together, changes=changes))
+        for change, outcome in zip(changes, outcomes, strict=True):
+            if isinstance(change, PutDefinition) and isinstance(outcome, Applied):
+                self._definitions.keep(change.definition)
+        return outcomes
 
     async def put_page(self, page: Page) -> None:
         """J."""
@@ -83,8 +90,14 @@ class EmbeddedStore:
         return await self._items(entities.EXECUTIONS, {ref: ref for ref in refs})
 
     async def definition(self, job_id: JobId, version: int) -> Definition | None:
-        """One version of a job."""
-        return await self._item(entities.DEFINITIONS, (job_id, version))
+        """One version of a job, from memory where this process has seen it: it never changes."""
+        kept = self._definitions.get(job_id, version)
+        if kept is not None:
+            return kept
+        definition: Definition | None = await self._item(entities.DEFINITIONS, (job_id, version))
+        if definition is not None:
+            self._definitions.keep(definition)
+        return definition
 
     async def executions_of(
         self, job_id: JobId, *, limit: int, since: Instant | None = None, after_key: str | None = None
