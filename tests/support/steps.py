@@ -5,7 +5,9 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.jobs import Head
 from tickwright.loops.scheduler import SchedulerLoop
-from tickwright.services.claim import Claimed, Wanted, claim
+from tickwright.ports.queue import Hint
+from tickwright.services.attempt import Started, Worker, finish, start
+from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
 from tickwright.services.fire import fire
 from tickwright.services.kit import Kit
 from tickwright.services.memory import Memory
@@ -48,3 +50,9 @@ async def running(world: World, **body: object) -> Execution:
 def lease_over_ms(world: World) -> int:
     """How long after a claim anybody may take the lease."""
     return world.durations.lease_ms + 2 * world.durations.clock_error_ms + 1
+
+
+async def work(worker: Worker, hint: Hint) -> Over | NotNow:
+    """All that one hint asks for, without the loop's net: what a port raises comes through."""
+    (answer,) = await start(worker, [hint])
+    return await finish(worker, answer) if isinstance(answer, Started) else answer

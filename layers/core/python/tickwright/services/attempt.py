@@ -129,7 +129,7 @@ class _Attempt:
         )
         running = asyncio.ensure_future(runner.run(invocation))
         try:
-            await asyncio.sleep(0)  # most targets of a herd end at once: then there is nothing to watch over
+            await self.worker.kit.clock.sleep_ms(0)  # most targets of a herd end at once: then there is nothing to watch over
             return _result_of(running) if running.done() else await self._watch_over(running)
         finally:
             self.stop.set()
