@@ -2,7 +2,7 @@
 
 The holder stops by itself when its own monotonic clock says that the lease may be over, counted from before each
 write was sent; what it reports after that is refused by the epoch. Promises: SEM-LEASE-3, SEM-LEASE-4, SEM-FENCE-1,
-SEM-CANCEL-4, SEM- TIMEOUT-1.
+SEM-CANCEL-4, SEM-TIMEOUT-1.
 """
 
 import asyncio
@@ -129,7 +129,8 @@ class _Attempt:
         )
         running = asyncio.ensure_future(runner.run(invocation))
         try:
-            await self.worker.kit.clock.sleep_ms(0)  # most targets of a herd end at once: then there is nothing to watch over
+            # Most targets of a herd end at once: then there is nothing to watch over.
+            await self.worker.kit.clock.sleep_ms(0)
             return _result_of(running) if running.done() else await self._watch_over(running)
         finally:
             self.stop.set()
@@ -147,7 +148,7 @@ class _Attempt:
                 return _result_of(running)
             if self.worker.draining.done():
                 await self._let_go(running)
-                return _result_of(running) if _ended_well(running) else NotRun()
+                return _drained(running)
             if (reason := await self._beat()) is not None:
                 return await self._end(running, reason)
             wait_ms = self._until_next_beat()
@@ -169,17 +170,22 @@ class _Attempt:
             return OUT_OF_TIME
         sent_ms = kit.clock.monotonic_ms()
         try:
-            answer = await heartbeat(kit, execution, execution.lease_epoch)
-        except Unavailable:
+            async with asyncio.timeout(max(1, self._lease_over_ms() - sent_ms) / 1_000):
+                answer = await heartbeat(kit, execution, execution.lease_epoch)
+        except (Unavailable, TimeoutError):  # a store that hangs must not keep the holder past its lease
             answer = Extended(until=kit.clock.now())
             sent_ms = self.lease_sent_ms
         if isinstance(answer, Refusal):
             return answer
         self.lease_sent_ms = sent_ms
-        over_ms = sent_ms + kit.durations.lease_ms - kit.durations.clock_error_ms
-        if kit.clock.monotonic_ms() >= over_ms:
+        if kit.clock.monotonic_ms() >= self._lease_over_ms():
             return Refusal(code=Code.LEASE_LOST, detail="The lease may be over by the worker's own clock.")
         return None
+
+    def _lease_over_ms(self) -> int:
+        """When the lease may be over, on the holder's own clock."""
+        durations = self.worker.kit.durations
+        return self.lease_sent_ms + durations.lease_ms - durations.clock_error_ms
 
     async def _end(self, running: "asyncio.Future[UserResult]", reason: Refusal) -> UserResult | Refusal:
         """Stop the target for a reason, and say what is to be reported."""
@@ -206,8 +212,11 @@ class _Attempt:
             await asyncio.wait({running}, timeout=_cancelling_ms(durations) / 1_000)
 
 
-def _ended_well(running: "asyncio.Future[UserResult]") -> bool:
-    return running.done() and not running.cancelled() and running.exception() is None
+def _drained(running: "asyncio.Future[UserResult]") -> UserResult:
+    """What counts of a target that was asked to stop for the worker's sake: what it finished, not that it broke off."""
+    ended_well = running.done() and not running.cancelled() and running.exception() is None
+    result = running.result() if ended_well else NotRun()
+    return NotRun() if isinstance(result, Failure) else result
 
 
 def _result_of(running: "asyncio.Future[UserResult]") -> UserResult:
