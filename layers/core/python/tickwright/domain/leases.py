@@ -2,7 +2,7 @@
 
 A bucket lease only saves work: correctness lives in the conditional writes (protocol 1). Must not know a clock: a
 waiter watches the record unchanged for a whole lease on its own monotonic clock, so no two machines' clocks are
-compared (SEM- BUCKET-1).
+compared (SEM-BUCKET-1).
 """
 
 from dataclasses import dataclass, replace

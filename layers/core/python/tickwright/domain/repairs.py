@@ -2,7 +2,7 @@
 
 Must not know a store: it takes one strong reading of the execution and, where that does not settle it, one of the
 head. What it answers is safe for any number of readers at any speed, since each repair is a conditional write.
-Promises: SEM- JOURNAL-1, SEM-JOURNAL-2.
+Promises: SEM-JOURNAL-1, SEM-JOURNAL-2.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """After how long a failed attempt is tried again, and whether it is.
 
-Must not draw random numbers or read a clock: the fraction of the jitter comes in as an argument. Promises: SEM-
-RETRY-1, SEM-RETRY-2.
+Must not draw random numbers or read a clock: the fraction of the jitter comes in as an argument. Promises:
+SEM-RETRY-1, SEM-RETRY-2.
 """
 
 from dataclasses import dataclass

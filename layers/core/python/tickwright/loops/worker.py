@@ -1,8 +1,8 @@
 """The worker loop: takes hints of every lane, runs what they name, deletes them in batches, and stops gracefully.
 
 A shell around services/attempt.py. Each lane has places of its own, so that a herd in one never waits for, or delays,
-another (SEM-LANE-1). On stop it takes no more, finishes what it can, gives the rest back, and ends in time (SEM-
-DRAIN-1).
+another (SEM-LANE-1). On stop it takes no more, finishes what it can, gives the rest back, and ends in time
+(SEM-DRAIN-1).
 """
 
 import asyncio

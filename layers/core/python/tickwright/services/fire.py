@@ -3,7 +3,7 @@
 The order is the promise. J before A: a decided tick is always on a list. A before I: cancel, pause and edit can never
 race a ghost into being. S last: a message without an execution means nothing. Dying after any of them is repaired by
 whoever reads the page: resolve.py. Any number of processes may fire the same heads at once. Promises: SEM-TICK-1,
-SEM-TICK-2, SEM- JOURNAL-1.
+SEM-TICK-2, SEM-JOURNAL-1.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Retract: after it, no tick of a job later than an instant starts an attempt, ever (protocol 6).
 
 The head has been written before: nothing new is decided. What was decided is found by a strong query; what was
-decided and not yet inserted gets a tombstone at its key. Only then may the caller acknowledge. Promises: SEM-
-CANCEL-1, SEM-CANCEL-2.
+decided and not yet inserted gets a tombstone at its key. Only then may the caller acknowledge. Promises:
+SEM-CANCEL-1, SEM-CANCEL-2.
 """
 
 from tickwright.domain import limits
