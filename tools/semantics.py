@@ -2,8 +2,8 @@
 
     python tools/semantics.py write | check
 
-The table of transitions, the diagram, the negative space and the events are generated from the domain, so that the page cannot say
-something else than the code does. `check` fails if the page is stale.
+The table of transitions, the diagram, the negative space and the events are generated from the domain, so that the page
+cannot say something else than the code does. `check` fails if the page is stale.
 """
 
 import re
@@ -37,8 +37,7 @@ def _states() -> str:
     return "\n\n".join(
         (
             "## States of an execution",
-            f"Terminal: {terminal}. Everything else goes on. The table is the one in `domain/transitions.py`, from which "
-            "the stores' conditions are derived.",
+            f"Terminal: {terminal}. Everything else goes on. The stores' conditions are derived from this table.",
             _diagram(),
             _table(
                 ("from", "event", "only if", "to", "who may cause it", "besides"),
@@ -55,8 +54,7 @@ def _states() -> str:
                 ),
             ),
             "### What has no row",
-            "*Ignored*: a duplicate or late signal, which is normal and changes nothing. *Refused*: somebody is wrong and is "
-            "told so.",
+            "*Ignored*: a duplicate or late signal: normal, changes nothing. *Refused*: somebody is wrong, and told so.",
             _table(
                 ("event", "ignored in", "refused in"),
                 ((event.value, _states_of(IGNORED, event), _states_of(REFUSED, event)) for event in Event),
@@ -83,7 +81,8 @@ def _events() -> str:
     source = (ROOT / "layers/core/python/tickwright/domain/events.py").read_text()
     rows = [(f"`{name}`", note or "") for _, name, note in _EVENT.findall(source)]
     assert len(rows) == len(EventName), "an event is written in a way that this page does not read"
-    return "## Events\n\nLogs, metrics and alarms use these names and no others.\n\n" + _table(("event", "carries"), rows)
+    intro = "## Events\n\nLogs, metrics and alarms use these names and no others.\n\n"
+    return intro + _table(("event", "carries"), rows)
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -68,7 +68,8 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     wiring = ModuleType("tickwright.wiring.aws")
     monkeypatch.setattr(wiring, "kit_from_env", lambda _environ: made.kit, raising=False)
     monkeypatch.setattr(wiring, "runners_from_env", lambda _environ: {"python": runner}, raising=False)
-    monkeypatch.setattr(wiring, "received_of", lambda _environ, record: made.received[record["messageId"]], raising=False)
+    received_of = lambda _environ, record: made.received[record["messageId"]]  # noqa: E731
+    monkeypatch.setattr(wiring, "received_of", received_of, raising=False)
     monkeypatch.setitem(sys.modules, "tickwright.wiring.aws", wiring)
     monkeypatch.setenv("TICKWRIGHT_PAGE_SECRET", "a secret of the tests")
     yield made
