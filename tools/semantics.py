@@ -54,7 +54,7 @@ def _states() -> str:
                 ),
             ),
             "### What has no row",
-            "*Ignored*: a duplicate or late signal: normal, changes nothing. *Refused*: somebody is wrong, and told so.",
+            "*Ignored*: a duplicate or late signal, which is normal. *Refused*: somebody is wrong, and is told so.",
             _table(
                 ("event", "ignored in", "refused in"),
                 ((event.value, _states_of(IGNORED, event), _states_of(REFUSED, event)) for event in Event),
