@@ -44,8 +44,13 @@ async def _run_together(worker: Worker, received: Sequence[Received]) -> Sequenc
 async def _start(worker: Worker, received: Sequence[Received]) -> Sequence[Started | Over | NotNow]:
     try:
         return await start(worker, [one.hint for one in received])
-    except Exception as fault:  # noqa: BLE001 - see _answer_to
+    except Unavailable as fault:
         return [_answer_to(worker.kit, one, fault) for one in received]
+    except Exception as fault:  # noqa: BLE001 - see _answer_to
+        if len(received) == 1:
+            return [_answer_to(worker.kit, received[0], fault)]
+        # One of them brings a bug to light: each on its own, so that it costs the others nothing.
+        return [answer for one in received for answer in await _start(worker, [one])]
 
 
 async def _finish(worker: Worker, received: Received, answer: Started | Over | NotNow) -> Over | NotNow:

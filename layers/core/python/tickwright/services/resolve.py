@@ -17,7 +17,7 @@ from tickwright.domain.journal import Entry, Page, next_check
 from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent, judge_present, was_passed_over
 from tickwright.domain.ticks import finished_at_birth, range_row
 from tickwright.domain.transitions import State
-from tickwright.ports.faults import Unavailable
+from tickwright.ports.faults import QueueUnavailable, Unavailable
 from tickwright.services.end import expire, reap
 from tickwright.services.fire import insert_and_send
 from tickwright.services.hints import send_hints
@@ -46,16 +46,22 @@ async def resolve(kit: Kit, page: Page) -> int:
 async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
     """Do the next step for each entry of a page and say which stay.
 
-    At take-over that is all: the page itself is left alone.
+    At take-over that is all: the page itself is left alone. Raises Unavailable, after all that could be done, if
+    somebody could not be told: then the page is looked at again soon, not after twice the time.
     """
     reading = await _read(kit, page.entries)
     findings = [_judge(kit, entry, reading) for entry in page.entries]
     together = {Repair.INSERT: _insert_all, Repair.SEND: _send_all}
+    left = 0
     for repair, carry_out in together.items():
-        await carry_out(kit, [e for e, f in zip(page.entries, findings, strict=True) if f.repair is repair], reading)
-    return [
+        entries = [e for e, f in zip(page.entries, findings, strict=True) if f.repair is repair]
+        left += await carry_out(kit, entries, reading)
+    after = [
         await _carry_out(kit, entry, finding, reading) for entry, finding in zip(page.entries, findings, strict=True)
     ]
+    if left:
+        raise QueueUnavailable(f"{left} executions could not be told of")
+    return after
 
 
 async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
@@ -73,14 +79,16 @@ def _judge(kit: Kit, entry: Entry, reading: _Reading) -> Finding:
     return judge_present(execution, kit.clock.now(), kit.durations.clock_error_ms)
 
 
-async def _insert_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> None:
-    await insert_and_send(kit, [reading.heads[entry.job_id] for entry in entries], Memory())
+async def _insert_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> int:
+    born = await insert_and_send(kit, [reading.heads[entry.job_id] for entry in entries], Memory())
+    return born.left
 
 
-async def _send_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> None:
+async def _send_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> int:
     sent = await send_hints(kit, [reading.executions[entry.ref] for entry in entries])
     if sent:
         kit.emit(EventName.HINT_SENT_AGAIN, measured={"hints": sent})
+    return len(entries) - sent
 
 
 async def _carry_out(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -> Finding:
