@@ -1,0 +1,112 @@
+"""Taking retries off the waiting index: a page first, at the seen epoch, and whoever dies in between loses nothing."""
+
+from contextlib import suppress
+
+import pytest
+
+from tests.support.builders import TENANT
+from tests.support.faulty import Crash, Fate, Interject, Recorder, Script
+from tests.support.kits import World
+from tests.support.ledger import check_all
+from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired
+from tickwright.domain.attempts import RetryLater
+from tickwright.domain.changes.moves import Release
+from tickwright.domain.executions import Execution
+from tickwright.domain.transitions import State
+from tickwright.services.cancel import cancel_execution
+from tickwright.services.release import release_due
+from tickwright.services.report import report
+
+
+async def waiting(world: World) -> Execution:
+    """An execution that waits for an hour, on its list alone."""
+    await a_minutely_job(world, 1)
+    world.clock.advance(MINUTE)
+    held = await claimed(world, await fired(world))
+    put_off = await report(world.kit, held, RetryLater(after_s=3_600))
+    assert isinstance(put_off, Execution)
+    await world.lose_hints()
+    return put_off
+
+
+@pytest.mark.sem("SEM-JOURNAL-4")
+async def test_nothing_is_released_before_its_time(world: World) -> None:
+    """It is looked at within the look-ahead, and its hint is delayed to the instant."""
+    put_off = await waiting(world)
+    world.clock.advance(HOUR - world.durations.lookahead_ms - 1)
+    early = await release_due(world.kit, 0)
+    world.clock.advance(1)
+
+    in_time = await release_due(world.kit, 0)
+
+    assert (early, in_time) == (0, 1)
+    assert await world.receive() == []
+    await world.drain()
+    assert [start.at for start in world.runner.starts] == [put_off.retry_at]
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-JOURNAL-4")
+async def test_the_page_is_put_before_it_is_taken_off(world: World) -> None:
+    """One that dies between the two leaves it on both lists, never on none."""
+    await waiting(world)
+    world.clock.advance(HOUR)
+    pages = len(await world.pages())
+    recorder = Recorder()
+    with suppress(Crash):
+        await release_due(world.a_process(Script(of=Release, at=1)), 0)
+    after_the_crash = (len(await world.pages()) - pages, (await world.only_execution()).wait_key is not None)
+
+    await release_due(world.a_process(recorder), 0)
+
+    assert after_the_crash == (1, True)
+    assert [call.name for call in recorder.calls if call.writes] == ["put_page", "write_each", "send"]
+    await world.drain()
+    await check_all(world)
+    assert len(world.runner.starts) == 1
+
+
+@pytest.mark.sem("SEM-JOURNAL-4")
+async def test_a_hint_that_was_not_sent_is_repaired_by_the_page(world: World) -> None:
+    """It is off the index and nobody was told: the page names it."""
+    await waiting(world)
+    world.clock.advance(HOUR)
+    with suppress(Crash):
+        await release_due(world.a_process(Script(of=Release, at=1, fate=Fate.CRASH_AFTER)), 0)
+    assert (await world.only_execution()).wait_key is None
+    assert await world.hints() == 0
+
+    await world.drain()
+
+    assert len(world.runner.starts) == 1
+    await check_all(world)
+
+
+async def test_two_loops_release_it_once(world: World) -> None:
+    """The second one's write is refused or finds it done; the worker claims once."""
+    await waiting(world)
+    world.clock.advance(HOUR)
+    rival = Interject("write_each", lambda: release_due(world.kit, 0))
+
+    await release_due(world.a_process(rival), 0)
+    await world.drain()
+
+    assert len(world.runner.starts) == 1
+    await check_all(world)
+
+
+async def test_a_stale_index_releases_nothing_and_writes_nothing(world: World) -> None:
+    """The entry of one that was cancelled since costs a read, not a page."""
+    put_off = await waiting(world)
+    world.clock.advance(HOUR)
+    await cancel_execution(world.kit, TENANT, put_off.ref.id)
+    recorder = Recorder()
+    kit = world.a_process(recorder)
+    from tests.support.faulty import LaggingIndex  # noqa: PLC0415
+
+    assert isinstance(kit.store, LaggingIndex)
+    kit.store.show_waiting([put_off.ref])
+
+    assert await release_due(kit, 0) == 0
+    assert [call.name for call in recorder.calls if call.writes] == []
+    assert (await world.only_execution()).state is State.CANCELLED
