@@ -54,9 +54,17 @@ async def start(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Ove
     if (early_ms := hints[0].due_at - kit.clock.now()) > 2 * kit.durations.tick_ms:
         return [NotNow(after_ms=early_ms) for _ in hints]
     await kit.clock.sleep_until(hints[0].due_at)  # queues deliver early by up to a second, never late
-    definitions = await asyncio.gather(*(kit.store.definition(hint.ref.job_id, hint.job_version) for hint in hints))
+    first = {hint.ref: hint for hint in reversed(hints)}
+    started = dict(zip(first, await _start_each(worker, list(first.values())), strict=True))
+    # A hint that stands twice in a batch is one hint: its double has nothing to do.
+    return [started[hint.ref] if first[hint.ref] is hint else Over() for hint in hints]
+
+
+async def _start_each(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Over | NotNow]:
+    store = worker.kit.store
+    definitions = await asyncio.gather(*(store.definition(hint.ref.job_id, hint.job_version) for hint in hints))
     wanted = [Wanted(ref=h.ref, timeout_ms=_timeout_ms(d)) for h, d in zip(hints, definitions, strict=True)]
-    answers = await claim(kit, wanted, worker.worker_id)
+    answers = await claim(worker.kit, wanted, worker.worker_id)
     return [
         Started(claimed=answer, definition=definition) if isinstance(answer, Claimed) else answer
         for answer, definition in zip(answers, definitions, strict=True)

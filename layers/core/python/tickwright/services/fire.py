@@ -59,7 +59,8 @@ async def fire(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> 
     The heads may be stale readings of the index. Raises Unavailable when the store is down or when a step's outcome is
     not known: all of it can be done again, and what was begun stands on a page.
     """
-    fresh = [head for head in heads if not memory.is_stale(head)]
+    # An index that lags may show a head at its old place and at its new one: the later counts.
+    fresh = list({head.job_id: head for head in heads if not memory.is_stale(head)}.values())
     decided = left = 0
     for start in range(0, len(fresh), limits.PAGE_ENTRIES_MAX):
         page = await _fire_page(kit, bucket, fresh[start : start + limits.PAGE_ENTRIES_MAX], memory)
