@@ -44,8 +44,8 @@ errors = st.sampled_from(
 )
 
 # All that an execution may carry and that no condition reads.
-_BARE: dict[str, Any] = {"lane": Lane.HIGH, "key": tick_key(TICK)}
-_FULL: dict[str, Any] = {
+BARE: dict[str, Any] = {"lane": Lane.HIGH, "key": tick_key(TICK)}
+FULL: dict[str, Any] = {
     "lane": Lane.BACKFILL,
     "key": ExecutionKey(f"{tick_key(TICK)}#missed"),
     "cause": Cause.MANUAL,
@@ -78,7 +78,7 @@ def executions(draw: st.DrawFn, states: st.SearchStrategy[State]) -> Execution:
         "lease_epoch": Epoch(attempt + draw(st.integers(0, 1))),
         "retry_afters": draw(st.sampled_from([0, 99, 100])),
     }
-    return Execution(**(given | draw(st.sampled_from([_BARE, _FULL])) | draw(_demanded(state))))
+    return Execution(**(given | draw(st.sampled_from([BARE, FULL])) | draw(_demanded(state))))
 
 
 @st.composite

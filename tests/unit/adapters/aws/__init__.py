@@ -1,0 +1,1 @@
+"""Are AWS services called with bounds, and is it known which of their errors pass?"""

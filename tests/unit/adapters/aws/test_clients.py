@@ -1,0 +1,25 @@
+"""Is every client made with its own timeouts and without the SDK's retries?"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tickwright.adapters.aws.clients import CONNECTIONS, dynamodb_client, sqs_client
+
+
+@pytest.mark.parametrize(("make", "read_timeout_s"), [(dynamodb_client, 3), (sqs_client, 25)], ids=["dynamodb", "sqs"])
+def test_a_client_is_bounded_and_never_repeats_by_itself(make: Callable[..., Any], read_timeout_s: float) -> None:
+    """A repeat by the SDK would be judged by nobody; a long poll of 20 s must fit."""
+    config = make(region="eu-west-1").meta.config
+
+    assert config.retries == {"total_max_attempts": 1, "mode": "standard"}
+    assert (config.connect_timeout, config.read_timeout) == (1, read_timeout_s)
+    assert config.max_pool_connections == CONNECTIONS
+
+
+def test_a_client_may_be_pointed_at_a_local_engine() -> None:
+    """By its address; the region is then any."""
+    client = dynamodb_client(endpoint_url="http://127.0.0.1:8000", region="us-east-1")
+
+    assert client.meta.endpoint_url == "http://127.0.0.1:8000"
