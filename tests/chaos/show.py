@@ -34,14 +34,17 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
+from tickwright.domain.journal import Page
 from tickwright.domain.limits import STANDARD
 from tickwright.services.kit import Kit
+from tickwright.services.resolve import resolve
 
 DURATIONS = STANDARD.scaled(SCALE)
 BUSY_MS = 60_000  # the owners wait for the file longer than anybody may be frozen
 DRAIN_S = 60
 _LOOK_S = 1.0
 _MANY = 1_000_000
+_ROUNDS = 3  # an entry may need a look to be repaired, and one to be dropped
 _BUGS = {EventName.ATTEMPT_BROKE.value, EventName.TICK_POISONED.value}
 
 
@@ -161,14 +164,26 @@ async def _all(kit: Kit) -> tuple[list[Head], list[Execution]]:
     return list(heads.values()), rows
 
 
+async def _work_off(kit: Kit) -> int:
+    """Resolve what the journal still names before its time, as any process may: it must hold all that is needed."""
+    for _ in range(_ROUNDS):
+        for page in await _pages(kit):
+            await resolve(kit, page)
+    return len(await _pages(kit))
+
+
+async def _pages(kit: Kit) -> list[Page]:
+    until = Instant(_MANY * _MANY)
+    pages = [await kit.store.pages(bucket, until=until, limit=_MANY) for bucket in range(BUCKETS)]
+    return [page for some in pages for page in some]
+
+
 async def _history(kit: Kit, folder: Path, driver: Driver, company: Company, last_tick_ms: int) -> History:
+    _, before = await _all(kit)
+    _say(f"{await _work_off(kit)} pages of the journal cannot be worked off")
     heads, rows = await _all(kit)
-    entries = [
-        entry
-        for bucket in range(BUCKETS)
-        for page in await kit.store.pages(bucket, until=Instant(_MANY * _MANY), limit=_MANY)
-        for entry in page.entries
-    ]
+    _say(f"{len(rows) - len(before)} rows came from working off the journal")
+    entries = [entry for page in await _pages(kit) for entry in page.entries]
     assert isinstance(kit.queue, EmbeddedQueue)
     letters = await kit.queue.list_dead_letters(limit=_MANY)
     bugs = [f"{event['member']}: {event}" for event in read_events(folder) if event["event"] in _BUGS]
