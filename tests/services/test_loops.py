@@ -9,7 +9,7 @@ from tests.support.builders import TENANT
 from tests.support.faulty import Crash, Down, Fate, Recorder, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
-from tests.support.steps import HOUR, MINUTE, a_minutely_job, fired
+from tests.support.steps import HOUR, MINUTE, a_minutely_job, a_worker, fired, for_a_while
 from tickwright.domain.attempts import Failure, Success, UserResult, an_error
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.events import EventName
@@ -23,21 +23,6 @@ from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.runner import Invocation
 from tickwright.services.change_job import cancel_job
-from tickwright.services.kit import Kit
-
-
-async def for_a_while(world: World, duration_ms: int, *loops: SchedulerLoop | WatchLoop | WorkerLoop) -> None:
-    """Let loops run together in virtual time, then stop them."""
-    stop = asyncio.Event()
-    going = [asyncio.create_task(loop.run(stop)) for loop in loops]
-    await world.clock.sleep_ms(duration_ms)
-    stop.set()
-    await asyncio.gather(*going)
-
-
-def a_worker(world: World, kit: Kit | None = None, name: str = "worker-1") -> WorkerLoop:
-    """A worker whose targets go to the logged runner."""
-    return WorkerLoop(kit or world.kit, {"python": world.runner}, WorkerId(name))
 
 
 @pytest.mark.sem("SEM-TICK-1", "SEM-TICK-2")

@@ -1,10 +1,14 @@
 """Single steps of the product, as a test takes them one by one. Must not judge what comes of them."""
 
+import asyncio
+
 from tests.support.kits import World
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.jobs import Head
 from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.watch import WatchLoop
+from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.queue import Hint
 from tickwright.services.attempt import Started, Worker, finish, start
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
@@ -56,3 +60,17 @@ async def work(worker: Worker, hint: Hint) -> Over | NotNow:
     """All that one hint asks for, without the loop's net: what a port raises comes through."""
     (answer,) = await start(worker, [hint])
     return await finish(worker, answer) if isinstance(answer, Started) else answer
+
+
+def a_worker(world: World, kit: Kit | None = None, name: str = "worker-1") -> WorkerLoop:
+    """A worker process whose targets go to the logged runner."""
+    return WorkerLoop(kit or world.kit, {"python": world.runner}, WorkerId(name))
+
+
+async def for_a_while(world: World, duration_ms: int, *loops: SchedulerLoop | WatchLoop | WorkerLoop) -> None:
+    """Let loops run together in virtual time, then stop them."""
+    stop = asyncio.Event()
+    going = [asyncio.create_task(loop.run(stop)) for loop in loops]
+    await world.clock.sleep_ms(duration_ms)
+    stop.set()
+    await asyncio.gather(*going)
