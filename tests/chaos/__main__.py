@@ -44,6 +44,8 @@ def main() -> int:
         result = asyncio.run(perform(asked, folder))
     except TimeoutError:
         print("chaos: the run did not end in time and was broken off", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("chaos: broken off", file=sys.stderr)
     finally:
         passed = result is not None and not result.violations
         if passed and not asked.keep:
