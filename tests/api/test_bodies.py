@@ -63,6 +63,7 @@ async def test_a_payload_of_the_allowed_depth_comes_back_as_it_was(acme: Client)
     assert (await acme.get(f"/v1/jobs/{job['jobId']}")).json["payload"] == payload
 
 
+@pytest.mark.sem("SEM-API-1")
 async def test_a_body_over_a_megabyte_is_refused(acme: Client) -> None:
     """Before it is parsed."""
     raw = b'{"payload":"' + b"x" * limits.BODY_BYTES_MAX + b'"}'
@@ -185,6 +186,7 @@ async def test_a_schedule_that_cannot_be_is_refused(
     assert code is None or code in {given for _, given in got.errors()}
 
 
+@pytest.mark.sem("SEM-API-1")
 async def test_at_most_twenty_problems_are_listed(acme: Client) -> None:
     """A hostile body gets no answer as long as itself."""
     got = await acme.post("/v1/jobs", A_JOB | {f"x{n}": n for n in range(1_000)})

@@ -43,6 +43,7 @@ async def test_a_heartbeat_moves_the_lease(acme: Client) -> None:
     assert got.json["extendUntil"] == (await acme.get(path)).json["leaseUntil"]
 
 
+@pytest.mark.sem("SEM-API-3")
 async def test_a_result_ends_the_execution(acme: Client) -> None:
     """It can be read; sent once more, it is answered once more (B136)."""
     path = await a_running_one(acme)

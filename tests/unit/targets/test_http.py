@@ -34,6 +34,7 @@ async def run(url: str, *, allow_private: bool = True, **shown: Any) -> UserResu
         return await runner.run(an_invocation(Target(kind="http", settings={"url": url, "headers": headers}), **shown))
 
 
+@pytest.mark.sem("SEM-TARGET-1")
 async def test_a_2xx_is_a_success_and_its_json_is_kept() -> None:
     """A JSON body is the result, in its compact form."""
     told = Told(status=201, headers={"Content-Type": "application/json; charset=utf-8"}, body=b'{ "done": [1, 2] }')
@@ -60,6 +61,7 @@ async def test_a_body_that_is_no_bounded_json_is_not_kept(content_type: str, bod
         assert await run(url) == Success(result=None)
 
 
+@pytest.mark.sem("SEM-TARGET-3")
 async def test_the_target_is_told_who_calls_and_how_to_fence() -> None:
     """Ids, times, epoch, trace and payload go in the body; the idempotency key is the same in every attempt."""
     told = Told()
@@ -111,6 +113,7 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
     assert len(told.paths) == 1
 
 
+@pytest.mark.sem("SEM-TARGET-1")
 async def test_retry_after_is_heeded() -> None:
     """Seconds that a server asks for reach the retry."""
     with a_server(Told(status=429, headers={"Retry-After": "120"})) as url:

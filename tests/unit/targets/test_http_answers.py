@@ -24,6 +24,7 @@ def test_an_address_of_the_inside_is_not_public(address: str) -> None:
     assert not is_public(address)
 
 
+@pytest.mark.sem("SEM-TARGET-2")
 @pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "64:ff9b::808:808"])
 def test_an_address_of_the_internet_is_public(address: str) -> None:
     """Also one that NAT64 wraps: networks without IPv4 have no other."""

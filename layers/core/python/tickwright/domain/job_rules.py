@@ -113,6 +113,9 @@ def _schedule(
         for error in refused.errors:
             problems.add(f"/schedule{error.pointer}", error.code, error.message)
         return None
+    if (size := len(compact(schedule).encode())) > limits.SCHEDULE_BYTES_MAX:
+        advice = f"its stored form has {size} bytes, the limit is {limits.SCHEDULE_BYTES_MAX}; make several jobs of it."
+        problems.add("/schedule", "too_large", advice)
     return schedule
 
 

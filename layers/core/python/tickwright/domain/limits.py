@@ -17,6 +17,9 @@ TAGS_MAX = 20
 TAG_CHARS_MAX = 128
 DESCRIPTION_CHARS_MAX = 1_024
 URL_CHARS_MAX = 2_048
+SCHEDULE_BYTES_MAX = (
+    340  # of its stored form: then a head is under 1 KB whatever else it holds, and each update one unit
+)
 IDEMPOTENCY_KEY_CHARS_MAX = 255  # the field's practice: a UUID fits many times
 
 # --- counts ----------------------------------------------------------------------------------------------------
