@@ -176,3 +176,15 @@ async def test_a_cancelled_job_cannot_be_edited(world: World) -> None:
 
     assert isinstance(answer, Refusal)
     assert answer.code is Code.JOB_OVER
+
+
+@pytest.mark.sem("SEM-JOB-1")
+async def test_what_an_old_version_meant_stays_readable(world: World) -> None:
+    """Definitions are never changed: each edit writes one of its own, and the head stays small."""
+    job = await a_minutely_job(world, payload={"n": 1})
+
+    head = await edited(world, job, schedule={"every": "PT1H"}, payload={"n": 2})
+
+    versions = [await world.kit.store.definition(job.job_id, version) for version in (1, 2)]
+    assert [found.spec.payload for found in versions if found is not None] == ['{"n":1}', '{"n":2}']
+    assert head.definition_version == 2

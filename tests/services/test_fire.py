@@ -30,7 +30,7 @@ from tickwright.services.report import heartbeat, report
 from tickwright.services.run_now import run_now
 
 
-@pytest.mark.sem("SEM-TICK-1")
+@pytest.mark.sem("SEM-TICK-1", "SEM-EXEC-1", "SEM-EVENT-1")
 async def test_two_schedulers_on_one_reading_decide_once(world: World) -> None:
     """The second one's decision is refused, it helps with the first one's, and nothing exists twice."""
     await a_minutely_job(world)

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.support.builders import TENANT, a_manual_key, a_page
+from tests.support.builders import TENANT, a_manual_key, a_page, an_execution
 from tests.support.faulty import Crash, Down, Fate, Interject, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
@@ -13,7 +13,8 @@ from tickwright.domain.attempts import Failure, RetryLater, Success, an_error
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.heads import Advance
 from tickwright.domain.events import EventName
-from tickwright.domain.executions import Execution, Reason
+from tickwright.domain.executions import Cause, Execution, Reason
+from tickwright.domain.ids import tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page
@@ -346,3 +347,48 @@ async def test_a_watcher_that_knows_an_old_reading_repairs_nothing_twice(world: 
     assert world.telemetry.counts[EventName.EXECUTION_REAPED] == 0
     assert isinstance(row.finished_at, int)
     assert Instant(row.finished_at) == world.clock.now()
+
+
+@pytest.mark.sem("SEM-RUN-1", "SEM-JOURNAL-3")
+async def test_a_refused_tombstone_keeps_the_entry(world: World) -> None:
+    """The watch finds no run; a slow API puts it and dies before its hint; the tombstone is refused: still listed."""
+    job = await a_minutely_job(world, 1, overlap={"mode": "allow"})
+    execution = an_execution(job_id=job.job_id, key=a_manual_key(7, created_at=world.clock.now()), cause=Cause.MANUAL)
+    entry = Entry(job_id=execution.job_id, key=execution.key, version=1)
+    page = a_page(check_at=world.clock.now(), entries=(entry,))
+    await world.kit.store.put_page(page)
+    comes = Interject("head", lambda: world.kit.store.write(Insert(execution=execution)))
+
+    kept = await resolve(world.a_process(comes), page)
+
+    assert kept == 1
+    await world.drain()
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-JOURNAL-3")
+async def test_absent_counts_only_after_the_head_was_read(world: World) -> None:
+    """Between the two reads the tick is decided and inserted, its process dies, and the next tick is decided."""
+    job = await a_minutely_job(world, 2, overlap={"mode": "allow"})
+    world.clock.advance(MINUTE)
+    shown = await world.due()
+    with suppress(Crash):
+        await fire(world.a_process(Script(of=Advance, at=1)), 0, shown, Memory())
+    (page,) = await world.pages()
+
+    async def two_ticks() -> None:
+        await fire(world.kit, 0, shown, Memory())
+        for double in await world.pages():  # the page at hand is the one of this tick
+            if double.writer != page.writer:
+                await world.kit.store.delete_page(double)
+        await world.lose_hints()
+        world.clock.advance(MINUTE)
+        await fire(world.kit, 0, await world.due(), Memory())
+
+    await resolve(world.a_process(Interject("heads", two_ticks)), page)
+
+    listed = {entry.key for one in await world.pages() for entry in one.entries}
+    assert tick_key(Instant(job.created_at + MINUTE)) in listed
+    await world.drain()
+    await check_all(world)
+    await check_ledger(world, job)

@@ -59,7 +59,9 @@ def starts_of(execution: Execution, starts: Sequence[Start]) -> list[Start]:
 async def check_one_at_a_time(world: World, head: Head) -> None:
     """OverlapPolicy: of a job with *skip* no two are unfinished at once; NoFalseSkip: a skip had its reason."""
     rows = await world.executions(head.job_id)
-    lived = [row for row in rows if row.passed is None and row.state is not State.SKIPPED]
+    lived = [
+        row for row in rows if row.state is not State.SKIPPED and (row.lease_epoch or row.created_at != row.finished_at)
+    ]
     if head.overlap is Overlap.SKIP:
         for one, other in combinations(lived, 2):
             assert not _overlap(one, other), f"two at once: {one} and {other}"

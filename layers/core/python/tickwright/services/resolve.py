@@ -18,6 +18,7 @@ from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent,
 from tickwright.domain.ticks import finished_at_birth, range_row
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable, Unavailable
+from tickwright.ports.store import Applied
 from tickwright.services.end import expire, reap
 from tickwright.services.fire import insert_and_send
 from tickwright.services.hints import send_hints
@@ -50,7 +51,7 @@ async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
     somebody could not be told: then the page is looked at again soon, not after twice the time.
     """
     reading = await _read(kit, page.entries)
-    findings = [_judge(kit, entry, reading) for entry in page.entries]
+    findings = [_judge(kit, entry, reading, page.check_at) for entry in page.entries]
     together = {Repair.INSERT: _insert_all, Repair.SEND: _send_all}
     left = 0
     for repair, carry_out in together.items():
@@ -69,14 +70,19 @@ async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
     # The head settles only what the execution does not: whether a missing one was decided, and whether a range was
     # passed over.
     unclear = {entry.job_id for entry in entries if entry.ref not in executions or entry.passed is not None}
-    return _Reading(executions, await kit.store.heads(sorted(unclear)) if unclear else {})
+    heads = await kit.store.heads(sorted(unclear)) if unclear else {}
+    # Absent counts only after the head was read: else the tick may have been decided, and the next one, in between.
+    missing = sorted({entry.ref for entry in entries} - set(executions))
+    return _Reading(executions | (await kit.store.executions(missing) if missing else {}), heads)
 
 
-def _judge(kit: Kit, entry: Entry, reading: _Reading) -> Finding:
-    execution = reading.executions.get(entry.ref)
-    if execution is None:
-        return judge_absent(entry, reading.heads.get(entry.job_id))
-    return judge_present(execution, kit.clock.now(), kit.durations.clock_error_ms)
+def _judge(kit: Kit, entry: Entry, reading: _Reading, check_at: Instant) -> Finding:
+    execution, now = reading.executions.get(entry.ref), kit.clock.now()
+    if execution is not None:
+        return judge_present(execution, now, kit.durations.clock_error_ms)
+    finding = judge_absent(entry, reading.heads.get(entry.job_id))
+    # A take-over reads pages before their time: whoever asked for the run may be about to put it (R11).
+    return KEEP if finding.repair is Repair.ABANDON and now < check_at else finding
 
 
 async def _insert_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> int:
@@ -94,7 +100,8 @@ async def _send_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> in
 async def _carry_out(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -> Finding:
     """The repairs that go one by one. A store that fails keeps the entry: it is looked at again."""
     try:
-        await _repair(kit, entry, finding, reading)
+        if not await _repair(kit, entry, finding, reading):
+            return KEEP
         if not finding.keep and entry.passed is not None:
             await _put_range(kit, entry, reading)
     except Unavailable:
@@ -104,10 +111,11 @@ async def _carry_out(kit: Kit, entry: Entry, finding: Finding, reading: _Reading
     return finding
 
 
-async def _repair(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -> None:
+async def _repair(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -> bool:
+    """Whether what was found still stands."""
     match finding.repair:
         case Repair.ABANDON:
-            await _abandon(kit, entry)
+            return await _abandon(kit, entry)
         case Repair.REAP:
             await reap(kit, reading.executions[entry.ref])
         case Repair.EXPIRE:
@@ -116,6 +124,7 @@ async def _repair(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -
             await settle(kit, reading.executions[entry.ref])
         case Repair.NOTHING | Repair.INSERT | Repair.SEND:
             pass
+    return True
 
 
 async def _put_range(kit: Kit, entry: Entry, reading: _Reading) -> None:
@@ -129,11 +138,14 @@ async def _put_range(kit: Kit, entry: Entry, reading: _Reading) -> None:
         await kit.store.write(Insert(execution=row))
 
 
-async def _abandon(kit: Kit, entry: Entry) -> None:
-    """A tombstone where a request's execution never came: whoever still wants to put it is refused (R11)."""
+async def _abandon(kit: Kit, entry: Entry) -> bool:
+    """A tombstone where a request's execution never came: whoever still wants to put it is refused (R11).
+
+    Whether it stands: a refused tombstone is no tombstone, for the execution has come after all (R4).
+    """
     head = await kit.store.head(entry.job_id)
     if head is None:
-        return
+        return True
     now = kit.clock.now()
     born = Execution(
         job_id=entry.job_id,
@@ -148,7 +160,7 @@ async def _abandon(kit: Kit, entry: Entry) -> None:
         cause=Cause.MANUAL,
     )
     tombstone = finished_at_birth(born, State.CANCELLED, Reason.ABANDONED, now=now, retention_s=kit.retention_s)
-    await kit.store.write(Insert(execution=tombstone))
+    return isinstance(await kit.store.write(Insert(execution=tombstone)), Applied)
 
 
 def _newer(kit: Kit, page: Page, kept: Sequence[tuple[Entry, Finding]]) -> Page:
