@@ -7,12 +7,45 @@ from copy import deepcopy
 
 import pytest
 
-from tests.failures.use_cases import NotAcknowledged, UseCase, all_use_cases
+from tests.failures import job_changes, use_cases
+from tests.failures.use_cases import NotAcknowledged, UseCase
 from tests.support.faulty import Crash, Fate, Script
 from tests.support.kits import World
 from tickwright.ports.faults import Unavailable
 
 
+def all_use_cases() -> list[UseCase]:
+    """A fresh one of each story."""
+    return [
+        use_cases.Submit(),
+        use_cases.SubmitDueNow(),
+        use_cases.FirePage(),
+        use_cases.FireLate(mode="latest", runs=2),
+        use_cases.FireLate(mode="all", runs=4),
+        use_cases.FireLate(mode="none", runs=1),
+        use_cases.FireSkip(),
+        use_cases.Attempt(),
+        use_cases.FailThenRetry(),
+        use_cases.FailThenWait(),
+        use_cases.FailForGood(),
+        use_cases.Settle(),
+        use_cases.Reaped(),
+        use_cases.ReleaseDue(),
+        use_cases.ResolvePage(),
+        use_cases.TakeOver(),
+        job_changes.CancelJob(),
+        job_changes.PauseJob(),
+        job_changes.ResumeJob(on_resume="skip"),
+        job_changes.ResumeJob(on_resume="catchup"),
+        job_changes.EditJob(),
+        job_changes.CancelExecution(which=0),
+        job_changes.CancelExecution(which=1),
+        job_changes.RunNow(overlap="skip"),
+        job_changes.RunNow(overlap="allow"),
+    ]
+
+
+@pytest.mark.sem("SEM-JOURNAL-1", "SEM-TICK-2", "SEM-CANCEL-1")
 @pytest.mark.parametrize("fate", Fate, ids=lambda fate: fate.name)
 @pytest.mark.parametrize("use_case", all_use_cases(), ids=lambda use_case: use_case.name)
 async def test_nothing_is_lost_wherever_a_process_stops(use_case: UseCase, fate: Fate) -> None:

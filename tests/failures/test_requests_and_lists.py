@@ -86,6 +86,7 @@ async def test_b148_attempts_used_up_leave_one_letter_and_no_message(world: Worl
     assert (len(await world.dead_letters()), await world.hints()) == (1, 0)
 
 
+@pytest.mark.sem("SEM-JOB-3")
 @pytest.mark.parametrize("text", ["x" * (limits.PAYLOAD_BYTES_MAX - 1), "é" * (limits.PAYLOAD_BYTES_MAX // 2)])
 def test_b154_a_payload_is_measured_in_bytes_as_it_is_stored(text: str) -> None:
     """One over the limit is refused when the job is created, with the true limit; characters do not count."""
