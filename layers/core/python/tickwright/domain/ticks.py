@@ -55,7 +55,7 @@ def decide(head: Head, *, now: Instant, occupied: bool, missed_after_ms: int) ->
         return LookAgain(at=head.next_run_at)
     choice = choose(head, schedule, now=now, missed_after_ms=missed_after_ms)
     verdict = _verdict(head, choice, occupied=occupied)
-    following = _following(head, schedule, choice, now=now, runs=verdict is RUN)
+    following = _following(head, schedule, _goes_on_after(head, choice, now), runs=verdict is RUN)
     pins = head.overlap is not Overlap.ALLOW
     takes = None if choice.fire is None or not pins or verdict is not RUN else f"{tick_key(choice.fire)}@1"
     advance = Advance(
@@ -81,6 +81,8 @@ def choose(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int
     """Which tick is fired: the due one if it is in time, else what the catch-up policy says."""
     due = head.next_run_at
     assert due is not None
+    if head.passed_through is not None and due <= head.passed_through:
+        return Choice(fire=None, passed=None)  # told of already: an edit on an older reading has brought it back
     if now - due <= missed_after_ms:
         return Choice(fire=due, passed=None)
     horizon = Instant(now - head.catch_up.window_s * 1_000)
@@ -129,10 +131,16 @@ def _verdict(head: Head, choice: Choice, *, occupied: bool) -> Verdict | None:
     return SKIP_OVERLAP if occupied and head.overlap is Overlap.SKIP else RUN
 
 
-def _following(head: Head, schedule: Schedule, choice: Choice, *, now: Instant, runs: bool) -> Instant | None:
+def _goes_on_after(head: Head, choice: Choice, now: Instant) -> Instant:
+    if choice.fire is not None:
+        return choice.fire
+    return now if choice.passed is not None or head.passed_through is None else head.passed_through
+
+
+def _following(head: Head, schedule: Schedule, after: Instant, *, runs: bool) -> Instant | None:
     if schedule.max_runs is not None and head.runs + int(runs) >= schedule.max_runs:
         return None
-    tick = next_tick(schedule, now if choice.fire is None else choice.fire)
+    tick = next_tick(schedule, after)
     return None if tick is None else tick.at
 
 
@@ -228,7 +236,8 @@ def edited_next(head: Head, schedule: str, now: Instant) -> Instant | None:
     """
     if head.next_run_at is not None and head.next_run_at <= now:
         return head.next_run_at
-    return first_tick(from_compact(schedule), now=now, fired_through=head.fired_through, runs=head.runs)
+    decided = Instant(max(head.fired_through or 0, head.passed_through or 0))
+    return first_tick(from_compact(schedule), now=now, fired_through=decided, runs=head.runs)
 
 
 def settled_status(next_run_at: Instant | None) -> JobStatus:

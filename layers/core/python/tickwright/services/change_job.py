@@ -48,18 +48,24 @@ async def cancel_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
 
 async def pause_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | None) -> JobView | Refusal:
     """Stop firing: after the answer no tick later than the pause starts. What runs goes on."""
-    now = kit.clock.now()
     head = await _load(kit, tenant_id, job_id, if_match, becomes=JobStatus.PAUSED)
-    if isinstance(head, Refusal):
+    for _ in range(_TRIES):  # as in edit_job: a tick that is decided meanwhile costs another try
+        if isinstance(head, Refusal):
+            return head
+        written = await _try_pause(kit, head)
+        if isinstance(written, Head):
+            # From the instant that the head keeps, so that a repeat retracts neither more nor less.
+            after = written.paused_at or kit.clock.now()
+            refusal = await retract(kit, written, after=after, reason=Reason.PAUSED)
+            return refusal or await _changed(kit, written, "pause")
+        head = await _load(kit, tenant_id, job_id, if_match, becomes=JobStatus.PAUSED)
+    return head if isinstance(head, Refusal) else _conflict(head)
+
+
+async def _try_pause(kit: Kit, head: Head) -> Head | Refusal:
+    if head.status is JobStatus.PAUSED:
         return head
-    after = head.paused_at or now
-    if head.status is not JobStatus.PAUSED:
-        written = await _write(kit, head, _paused(kit, head, now), [], pins_fired=False)
-        if isinstance(written, Refusal):
-            return written
-        head = written
-    refusal = await retract(kit, head, after=after, reason=Reason.PAUSED)
-    return refusal or await _changed(kit, head, "pause")
+    return await _write(kit, head, _paused(kit, head, kit.clock.now()), [], pins_fired=True)
 
 
 def _paused(kit: Kit, head: Head, now: Instant) -> Head:

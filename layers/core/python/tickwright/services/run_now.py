@@ -54,8 +54,17 @@ async def _busy(kit: Kit, head: Head) -> Refusal | None:
     if ref is None:
         return None
     active = await kit.store.execution(ref)
-    free = active.is_terminal if active is not None else head.last_ref != ref
+    free = active.is_terminal if active is not None else not _may_be_inserted(kit, head, ref)
     return None if free else overlap(ref)
+
+
+def _may_be_inserted(kit: Kit, head: Head, ref: ExecutionRef) -> bool:
+    """Whether a run that is absent may yet come: decided a moment ago.
+
+    One decided longer ago has ended and was forgotten (R8).
+    """
+    late = head.fired_at is None or kit.clock.now() - head.fired_at > kit.durations.insert_guard_ms
+    return head.last_ref == ref and not late
 
 
 def overlap(ref: ExecutionRef) -> Refusal:
