@@ -12,6 +12,7 @@ from tickwright.api.problems import Refused, invalid
 from tickwright.domain.outcomes import Code, Refusal
 
 _ONE = re.compile(r'\s*(W/)?"([\x21\x23-\x7E]*)"\s*')
+_EACH = re.compile(r'"([\x21\x23-\x7E]*)"')  # no blanks: a long run of them would be tried from each of its places
 _VERSION = re.compile(r"(\d{1,15})(?:\.[0-9a-f]+)?")
 ANY = "*"
 _MISSING = Refusal(
@@ -34,7 +35,7 @@ def is_current(request: Request, etag: str) -> bool:
     sent = request.header("if-none-match")
     if sent is None:
         return False
-    return sent.strip() == ANY or etag.strip('"') in {tag for _, tag in _ONE.findall(sent)}
+    return sent.strip() == ANY or etag.strip('"') in _EACH.findall(sent)
 
 
 def version_demanded(request: Request) -> int | None:

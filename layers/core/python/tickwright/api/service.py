@@ -99,11 +99,12 @@ def _value(route: Route, request: Request) -> object:
 
 
 def _query(request: Request) -> dict[str, str]:
-    names = [name for name, _ in request.query]
-    for name in names:
-        if names.count(name) > 1:
+    found: dict[str, str] = {}
+    for name, value in request.query:
+        if name in found:
             raise invalid(f"query:{name[:40]}", "twice", "It stands twice; send it once.")
-    return dict(request.query)
+        found[name] = value
+    return found
 
 
 def _unless_current(request: Request, response: Response) -> Response:
