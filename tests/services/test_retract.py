@@ -16,6 +16,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import JobStatus
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.transitions import State
+from tickwright.services import retract
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.change_job import cancel_job
 from tickwright.services.fire import fire
@@ -149,8 +150,9 @@ async def test_a_caught_up_tick_of_long_ago_is_found(world: World) -> None:
 
 
 @pytest.mark.sem("SEM-CANCEL-1")
-async def test_many_runs_are_cancelled_page_by_page(world: World) -> None:
+async def test_many_runs_are_cancelled_page_by_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than one query shows: the cancel goes on until all have been seen."""
+    monkeypatch.setattr(retract, "_PAGE", 200)
     job = await world.submit(schedule={"every": "PT1S"}, overlap={"mode": "allow"}, catchup={"mode": "all"})
     for _ in range(250):
         world.clock.advance(1_000)

@@ -33,9 +33,7 @@ TRANSACTION_WRITES_MAX = 100  # TransactWriteItems' limit
 BUCKETS_MAX = 1_024  # architecture: the loop reads all of them
 LIST_PAGE_DEFAULT = 50
 LIST_PAGE_MAX = 1_000
-RETRACT_PAGES_MAX = (
-    1_000  # a hundred thousand unfinished executions of one job; past it the retract is refused as unfinished
-)
+RETRACTED_MAX = 100_000  # unfinished executions of one job in one request; past it the request is to be repeated
 ATTEMPTS_MAX = 100
 RETRY_AFTER_MAX = 100  # an execution may ask to be retried later this often without using an attempt
 PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"

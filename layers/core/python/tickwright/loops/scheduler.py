@@ -5,13 +5,14 @@ A shell around services/fire.py: it decides nothing. Any number may run; slot i 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
 from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head
 from tickwright.domain.lanes import LANES, Lane
 from tickwright.ports.faults import Unavailable
 from tickwright.services import leases as lease_service
@@ -22,6 +23,7 @@ from tickwright.services.memory import Memory
 from tickwright.services.release import release_due
 from tickwright.services.resolve import look_after
 
+_LOOKS_A_TICK = 4  # while somebody is behind: a job of the shortest period must gain on its ticks
 _AT_ONCE = 8  # buckets worked on at the same time: what one process can keep in flight against a store
 
 
@@ -36,6 +38,7 @@ class SchedulerLoop:
     leases: Leases = field(init=False)
     _memory: Memory = field(default_factory=Memory)
     _idle_until_ms: dict[tuple[int, Lane | str], int] = field(default_factory=dict)
+    _is_behind: bool = False
     _permits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     def __post_init__(self) -> None:
@@ -50,7 +53,8 @@ class SchedulerLoop:
             while not stop.is_set():
                 started_ms = self.kit.clock.monotonic_ms()
                 await self._guarded(self.tick)
-                left_ms = self.kit.durations.tick_ms - (self.kit.clock.monotonic_ms() - started_ms)
+                every_ms = self.kit.durations.tick_ms // (_LOOKS_A_TICK if self._is_behind else 1)
+                left_ms = every_ms - (self.kit.clock.monotonic_ms() - started_ms)
                 await sleep_or_stop(self.kit, stop, left_ms)
         finally:
             keeping.cancel()
@@ -68,6 +72,7 @@ class SchedulerLoop:
 
     async def tick(self) -> None:
         """One look at everything that is ours."""
+        self._is_behind = False
         await self._guarded(partial(lease_service.renew, self.kit, self.leases))
         await asyncio.gather(*(self._serve(bucket) for bucket in range(self.kit.buckets)))
 
@@ -113,7 +118,13 @@ class SchedulerLoop:
         heads = await self.kit.store.due_eventually(bucket, lane, until=until, limit=limits.DUE_PAGE)
         if heads:
             self._idle_until_ms.pop((bucket, lane), None)
-            await fire(self.kit, bucket, heads, self._memory)
+            decided = await fire(self.kit, bucket, heads, self._memory)
+            self._is_behind |= decided > 0 and self._is_late(heads)
+
+    def _is_late(self, heads: Sequence[Head]) -> bool:
+        """Whether a job was due a whole tick ago: one tick of a job is decided a look, so more may be waiting."""
+        late_at = self.kit.clock.now() - self.kit.durations.tick_ms
+        return any(head.next_run_at is not None and head.next_run_at < late_at for head in heads)
 
     async def _serve_waiting(self, bucket: int) -> None:
         if not self._is_time(bucket, "waiting", self.kit.durations.lookahead_ms // 2):

@@ -35,6 +35,8 @@ class WatchLoop:
                 pages += await self._look_at(bucket)
             except Unavailable as fault:
                 self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, bucket=str(bucket))
+            except Exception as fault:  # noqa: BLE001 - a page that cannot be read; the other buckets are looked at
+                self._announce(bucket, fault)
         return pages
 
     async def _look_at(self, bucket: int) -> int:
@@ -50,5 +52,8 @@ class WatchLoop:
         except Unavailable:
             raise
         except Exception as fault:  # noqa: BLE001 - it is announced, and comes again at the next look
-            name = type(fault).__name__
-            self.kit.emit(EventName.LOOP_BROKE, bucket=str(page.bucket), fault=name, detail=str(fault)[:500])
+            self._announce(page.bucket, fault)
+
+    def _announce(self, bucket: int, fault: Exception) -> None:
+        name = type(fault).__name__
+        self.kit.emit(EventName.LOOP_BROKE, bucket=str(bucket), fault=name, detail=str(fault)[:500])

@@ -3,7 +3,7 @@
 Another tenant's id does not exist here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId, TenantId, is_job_id, parse_execution_id
@@ -65,8 +65,14 @@ async def list_jobs(  # noqa: PLR0913 - a list takes its filters
     page = await kit.store.jobs_eventually(tenant_id, limit=limit, prefix=prefix, after_key=after_key)
     heads = await kit.store.heads(page.items)
     mine = [head for job_id in page.items if (head := heads.get(job_id)) is not None and head.tenant_id == tenant_id]
-    views = [await view_of(kit, head) for head in mine if status is None or head.status is status]
+    views = [_light(await view_of(kit, head)) for head in mine if status is None or head.status is status]
     return Listing(items=[v for v in views if tag is None or tag in v.definition.spec.tags], next_key=page.next_key)
+
+
+def _light(view: JobView) -> JobView:
+    """Without its payload: a thousand of the largest would not fit into a function's memory, and no list shows them."""
+    definition = view.definition
+    return replace(view, definition=replace(definition, spec=replace(definition.spec, payload="null")))
 
 
 async def list_executions(

@@ -19,18 +19,20 @@ from tickwright.ports.store import Applied, Refused
 from tickwright.services.end import follow_up, owed_and_ttl
 from tickwright.services.kit import Kit
 
-_PAGE = 200
+_PAGE = 1_000
 
 
 async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Refusal | None:
     """Cancel every unfinished execution of the job that is scheduled later than `after`; None once all are."""
     since = Instant(kit.clock.now() - head.reach_s * 1_000 - kit.durations.first_check_ms)
     after_key: str | None = None
-    for _ in range(limits.RETRACT_PAGES_MAX):
+    cancelled = 0
+    while cancelled < limits.RETRACTED_MAX:  # of those alone: ended ones do not grow fewer with each repeat
         page = await kit.store.executions_of(head.job_id, limit=_PAGE, since=since, after_key=after_key)
-        for execution in page.items:
-            if _is_concerned(execution, after, reason):
-                await cancel_surely(kit, execution, reason)
+        concerned = [execution for execution in page.items if _is_concerned(execution, after, reason)]
+        for execution in concerned:
+            await cancel_surely(kit, execution, reason)
+        cancelled += len(concerned)
         after_key = page.next_key
         if after_key is None:
             await _tombstone(kit, head, after=after, reason=reason)
