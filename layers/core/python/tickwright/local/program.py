@@ -8,21 +8,24 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tickwright.api.call import Api
 from tickwright.api.server import HttpServer
+from tickwright.domain.events import EventName
 from tickwright.domain.ids import WorkerId
 from tickwright.local.board import Board
 from tickwright.local.demo import demo_handlers, demo_key, submit_demo
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
-from tickwright.loops.worker import WorkerLoop
+from tickwright.loops.worker import PLACES, WorkerLoop
+from tickwright.ports.faults import Unavailable
 from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, local_runners
 
 _SWEEP_MS = 60_000
+THREADS = sum(PLACES.values())  # for every place of every lane: a thread that is missing in one is missing in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,38 +67,62 @@ async def _serve(  # noqa: PLR0913, PLR0917 - the parts of one program
     try:
         if options.demo:
             await submit_demo(api, secret, board.labels)
-        await stop.wait()
+        await _wait(stop, loops)
     finally:
         stop.set()
         board.stop()
         board.say("stopping: no more is taken, what runs is finished or given back")
-        await asyncio.gather(*loops)
+        await _end(loops)
+
+
+async def _wait(stop: asyncio.Event, loops: Sequence["asyncio.Task[None]"]) -> None:
+    """Until the stop, or until a loop breaks: half a program would take jobs and run none."""
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({stopping, *loops}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+
+
+async def _end(loops: Sequence["asyncio.Task[None]"]) -> None:
+    """Let all of them end, and only then say what broke one."""
+    for outcome in await asyncio.gather(*loops, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
 
 
 def _loops(kit: EmbeddedKit, stop: asyncio.Event) -> Iterator[Coroutine[None, None, None]]:
     worker_id = WorkerId(f"local-{os.getpid()}-{kit.entropy.token()[:8]}")
     yield SchedulerLoop(kit, owner=kit.entropy.token()).run(stop)
     yield WatchLoop(kit).run(stop)
-    yield WorkerLoop(kit, local_runners(demo_handlers()), worker_id).run(stop)
+    runners = local_runners(demo_handlers(), threads=THREADS)
+    yield WorkerLoop(kit, runners, worker_id).run(stop)
     yield _sweep(kit, stop)
 
 
 async def _sweep(kit: EmbeddedKit, stop: asyncio.Event) -> None:
     """Forget what may be forgotten; DynamoDB does this by itself."""
     while not stop.is_set():
-        while await kit.sweep():
-            pass
+        try:
+            while await kit.sweep():
+                pass
+        except Unavailable as fault:  # the file is busy or full for now; there is always a next time
+            kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), _SWEEP_MS / 1_000)
 
 
 def _page_secret(kit: EmbeddedKit, folder: Path) -> bytes:
-    path = folder / "pages.secret"
-    with (
-        contextlib.suppress(FileExistsError),
-        os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f,
-    ):
-        f.write((kit.entropy.token() + kit.entropy.token()).encode())
+    """What signs page tokens: made once, and whole before it has its name, so that no crash leaves an empty one."""
+    path, draft = folder / "pages.secret", folder / f"pages.secret.{kit.entropy.token()}"
+    if path.exists() and path.stat().st_size == 0:
+        path.unlink()
+    if not path.exists():
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write((kit.entropy.token() + kit.entropy.token()).encode())
+            with contextlib.suppress(FileExistsError):  # another program on this folder was quicker
+                path.hardlink_to(draft)
+        finally:
+            draft.unlink(missing_ok=True)
     return path.read_bytes()
 
 

@@ -61,6 +61,12 @@ async def embedded_kit(
         await database.close()
 
 
-def local_runners(registry: Registry) -> Mapping[str, Runner]:
-    """What runs targets on one machine. Private addresses are allowed, since its user is its owner."""
-    return {"python": PythonRunner(registry), "http": HttpRunner(allow_private=True)}
+def local_runners(registry: Registry, *, threads: int = 64) -> Mapping[str, Runner]:
+    """What runs targets on one machine. Private addresses are allowed, since its user is its owner.
+
+    `threads`: as many as the worker has places in all its lanes, or slow runs of one lane hold up those of another.
+    """
+    return {
+        "python": PythonRunner(registry, threads=threads),
+        "http": HttpRunner(allow_private=True, threads=threads),
+    }
