@@ -87,7 +87,7 @@ def is_public(text: str) -> bool:
     """Whether an address is one of the internet's, and does not hide one of the inside."""
     address: IpAddress = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
-        if address.teredo is not None:
+        if address.teredo is not None or address.is_site_local:
             return False
         hidden = _hidden(address)
         if hidden is not None:
