@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.child import BUSY, Settings
-from tests.chaos.history import Presence
+from tests.chaos.history import Presence, Stall
 from tests.chaos.probe import Probe
 from tests.chaos.timetable import AtTime, AtWrite, Blow, Fault, Role, Timetable
 
@@ -40,6 +40,7 @@ class Member:
     rest_ms: int = 0
     ready_at_s: float | None = None
     frozen: bool = False
+    frozen_ms: int = 0  # since when
     thaws_at_s: float = 0.0
     asked_at_s: float | None = None
     rests_until_s: float = 0.0
@@ -61,6 +62,7 @@ class Company:
     probe: Probe
     counts: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)  # when which process was frozen
     presences: list[Presence] = field(default_factory=list)  # when which scheduler was at work
     _members: list[Member] = field(default_factory=list)
     _outages: list[tuple[int, Role, int]] = field(default_factory=list)
@@ -97,7 +99,7 @@ class Company:
                 case "frozen":
                     self._frozen(member, time.monotonic())
                 case "thawed":
-                    member.frozen = False
+                    self._thawed(member)
                 case "ended":
                     self._ended(member, said["status"], time.monotonic())
                 case _:
@@ -110,12 +112,20 @@ class Company:
 
     def _frozen(self, member: Member, now_s: float) -> None:
         for_ms = member.freezes_ms.pop(0) if member.freezes_ms else 0
-        member.frozen, member.thaws_at_s = True, now_s + for_ms / 1_000
+        member.frozen, member.frozen_ms, member.thaws_at_s = True, _now_ms(), now_s + for_ms / 1_000
         self.counts["freezes"] += 1
+
+    def _thawed(self, member: Member) -> None:
+        """Noted here too: a process that is killed as it wakes cannot say that it stood still."""
+        if member.frozen and member.settings is not None:
+            name = member.settings.member
+            self.stalls.append(Stall(member=name, from_ms=member.frozen_ms, until_ms=_now_ms()))
+        member.frozen = False
 
     def _ended(self, member: Member, status: int, now_s: float) -> None:
         """By a blow, by request, or unasked: the last is a bug of somebody."""
         assert member.settings is not None
+        self._thawed(member)
         killed, asked = status == -signal.SIGKILL, member.asked_at_s is not None or self._dismissed
         self.counts["kills"] += killed
         self.counts["busyStarts"] += status == BUSY
@@ -205,7 +215,7 @@ class Company:
         """Lengthen the scheduler's last span, or begin one."""
         if member.role is not Role.SCHEDULER or not member.is_at_work or member.settings is None:
             return
-        name, now_ms = member.settings.member, time.time_ns() // 1_000_000
+        name, now_ms = member.settings.member, _now_ms()
         last = next((one for one in reversed(self.presences) if one.member == name), None)
         from_ms = now_ms
         if last is not None and now_ms - last.until_ms < _SPAN_GAP_MS:
@@ -219,7 +229,7 @@ class Company:
         return self._since_ms() >= self.timetable.quiet_ms
 
     def _since_ms(self) -> int:
-        return time.time_ns() // 1_000_000 - self.start_ms
+        return _now_ms() - self.start_ms
 
     # --- orders --------------------------------------------------------------------------------------------------
     def _send(self, member: Member, number: signal.Signals) -> None:
@@ -243,6 +253,10 @@ class Company:
             await asyncio.sleep(_LOOK_S)
         left = [member.settings.member for member in self._members if member.settings is not None]
         self.broken.append(f"{left} did not end after SIGTERM when all was done")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 async def _start_nursery(folder: Path) -> "asyncio.subprocess.Process":

@@ -190,7 +190,7 @@ async def _history(kit: Kit, folder: Path, driver: Driver, company: Company, las
     return History(
         stories=driver.stories,
         attempts=read_attempts(folder),
-        stalls=[*read_stalls(folder), *company.probe.stalls],
+        stalls=[*read_stalls(folder), *company.stalls, *company.probe.stalls],
         presences=company.presences,
         executions={row.ref: row for row in rows},
         heads={head.job_id: head for head in heads},
