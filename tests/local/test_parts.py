@@ -1,7 +1,6 @@
 """What the local program is made of: threads for every place, a secret that is whole, a broom that does not break."""
 
 import asyncio
-import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +34,11 @@ async def test_the_secret_of_page_tokens_is_never_empty(tmp_path: Path) -> None:
     assert len(secret) == 52
     assert again == secret
     assert path.stat().st_mode & 0o077 == 0
-    assert os.listdir(tmp_path) == ["pages.secret"]
+    assert _names_in(tmp_path) == ["pages.secret"]
+
+
+def _names_in(folder: Path) -> list[str]:
+    return [one.name for one in folder.iterdir()]
 
 
 async def test_a_file_that_is_busy_does_not_end_the_sweeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
