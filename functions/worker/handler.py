@@ -17,6 +17,7 @@ _KIT = kit_from_env(os.environ)
 _RUNNERS = runners_from_env(os.environ)
 _RUNNER = asyncio.Runner()
 
+CLAIM_MS = 10_000  # from the start of an invocation until its attempts have begun
 GIVE_BACK_MS = 20_000  # kept for giving back what still runs, so that no attempt is counted for our time limit
 
 Record = Mapping[str, Any]
@@ -41,7 +42,13 @@ async def _work(records: Sequence[Record], duration_ms: int) -> list[str]:
     draining = loop.create_future()
     timer = loop.call_later(duration_ms / 1_000, draining.set_result, None)
     worker_id = WorkerId(f"lambda-{_KIT.entropy.token()}")
-    worker = Worker(kit=_KIT, runners=_RUNNERS, worker_id=worker_id, draining=draining)
+    worker = Worker(
+        kit=_KIT,
+        runners=_RUNNERS,
+        worker_id=worker_id,
+        draining=draining,
+        timeout_ms_max=max(1_000, duration_ms - CLAIM_MS),
+    )
     hints = [(record["messageId"], received) for record in records if (received := received_of(os.environ, record))]
     answers = await run_hints(worker, [received for _, received in hints])
     timer.cancel()

@@ -1,13 +1,15 @@
 """A scheduler that is behind comes back on time, and no number of rows or faults keeps it, a cancel or the watch."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from tests.support.builders import TENANT
 from tests.support.kits import World
-from tests.support.steps import MINUTE, a_minutely_job, a_worker, fired, for_a_while
+from tests.support.steps import DAY, HOUR, MINUTE, a_minutely_job, a_worker, fired, for_a_while
 from tickwright.domain import limits
+from tickwright.domain.attempts import Success
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import tick_key
@@ -16,7 +18,9 @@ from tickwright.domain.transitions import State
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.runner import Invocation
 from tickwright.services import retract
+from tickwright.services.attempt import Worker
 from tickwright.services.change_job import cancel_job
 from tickwright.services.jobs import JobView, list_jobs
 
@@ -73,3 +77,30 @@ async def test_a_list_keeps_no_payloads(world: World) -> None:
     page = await list_jobs(world.kit, TENANT, limit=10)
 
     assert [view.definition.spec.payload for view in page.items] == ["null"]
+
+
+@pytest.mark.sem("SEM-RETRY-1", "SEM-TIMEOUT-1")
+async def test_a_run_that_outlives_its_workers_uses_its_attempts_up(world: World) -> None:
+    """Each worker lives for ten minutes and the job allows an hour: giving it back uncounted would never end."""
+    job = await world.submit(timeoutSec=3_600, retryPolicy={"maxAttempts": 3, "backoff": {"initialSec": 0}})
+
+    async def hangs(_invocation: Invocation) -> Success:
+        await world.clock.sleep_ms(DAY)
+        return Success()
+
+    world.runner.does = hangs
+    world.clock.advance(MINUTE)
+    await fired(world)
+    for life in range(5):
+        worker = replace(world.worker(name=f"worker-{life}"), timeout_ms_max=9 * MINUTE)
+        asyncio.get_running_loop().call_later(600, _let_go, worker)
+        for received in await world.receive():
+            await world.work_on(worker, received)
+        await world.clock.sleep_ms(HOUR)
+
+    assert (await world.only_execution(job.job_id)).state is State.DEAD
+    assert [start.attempt for start in world.runner.starts] == [1, 2, 3]
+
+
+def _let_go(worker: Worker) -> None:
+    worker.draining.set_result(None)

@@ -28,12 +28,17 @@ from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """Who works, with what; `draining` is done once it is to let go of everything."""
+    """Who works, with what; `draining` is done once it is to let go of everything.
+
+    `timeout_ms_max`: how long an attempt may take here, whatever its job allows. A worker whose own life is bounded
+    must say so: a run that needs longer would be given back, uncounted, and begun again for days.
+    """
 
     kit: Kit
     runners: Mapping[str, Runner]
     worker_id: WorkerId
     draining: "asyncio.Future[None]"
+    timeout_ms_max: int = 1_000 * limits.TIMEOUT_S_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +68,11 @@ async def start(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Ove
 async def _start_each(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Over | NotNow]:
     store = worker.kit.store
     definitions = await asyncio.gather(*(store.definition(hint.ref.job_id, hint.job_version) for hint in hints))
-    wanted = [Wanted(ref=h.ref, timeout_ms=_timeout_ms(d)) for h, d in zip(hints, definitions, strict=True)]
+    most_ms = worker.timeout_ms_max
+    wanted = [
+        Wanted(ref=hint.ref, timeout_ms=min(most_ms, _timeout_ms(definition)))
+        for hint, definition in zip(hints, definitions, strict=True)
+    ]
     answers = await claim(worker.kit, wanted, worker.worker_id)
     return [
         Started(claimed=answer, definition=definition) if isinstance(answer, Claimed) else answer

@@ -10,12 +10,12 @@ from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.heads import Occupy, StillOpen
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Cause, Execution, Reason
-from tickwright.domain.ids import ExecutionKey, ExecutionRef, TenantId, manual_key
+from tickwright.domain.ids import ExecutionKey, ExecutionRef, TenantId, is_job_id, manual_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobStatus, Overlap
 from tickwright.domain.journal import Entry, Page
 from tickwright.domain.lanes import bucket_of
-from tickwright.domain.outcomes import NO_SUCH_EXECUTION, Code, Refusal
+from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, Code, Refusal
 from tickwright.domain.tenants import IdempotencyRecord, PutIdempotency
 from tickwright.domain.ticks import active_ref, run_deadline
 from tickwright.domain.transitions import State
@@ -28,6 +28,8 @@ from tickwright.services.submit import RequestKey, note_of, reused
 
 async def run_now(kit: Kit, tenant_id: TenantId, job_id: str, request: RequestKey | None) -> Execution | Refusal:
     """Start a run outside the schedule; once for a request key."""
+    if not is_job_id(job_id):
+        return NO_SUCH_JOB  # before the key is looked up, which names the path: no store takes one of any length
     noted = None if request is None else await kit.store.idempotency(tenant_id, request.key)
     if noted is not None and request is not None and noted.expires_at > kit.clock.now():
         return await _replay(kit, noted, request)
