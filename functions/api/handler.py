@@ -7,11 +7,13 @@ from tickwright.api.call import Api
 from tickwright.api.gateway import Event, reply_of, request_of
 from tickwright.api.service import answer
 from tickwright.wiring.aws import kit_from_env
+from tickwright.wiring.second_engine import DeferredEngine
 
 _API = Api(
     kit=kit_from_env(os.environ),
     page_secret=os.environ["TICKWRIGHT_PAGE_SECRET"].encode(),
     behind_gateway=True,
+    second_engine=DeferredEngine(),
 )
 _RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
 

@@ -63,7 +63,7 @@ def faulty_ticks(schedule: Schedule, after: Instant, count: int) -> tuple[Instan
     assert isinstance(schedule.kind, Cron)
     try:
         return _union(schedule, schedule.kind, after, count)
-    except CroniterError:
+    except (CroniterError, ArithmeticError, LookupError):
         return None
 
 

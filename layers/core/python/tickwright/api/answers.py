@@ -155,6 +155,65 @@ class BatchJson(TypedDict):
     outcomes: list[OutcomeJson]
 
 
+class TickJson(TypedDict):
+    """A tick, its time in the schedule's zone, and what is special about it."""
+
+    at: str
+    local: str
+    note: str | None
+
+
+class LintNoteJson(TypedDict):
+    """Something worth a second look; never a refusal."""
+
+    code: str
+    message: str
+
+
+class SecondEngineJson(TypedDict):
+    """The first tick on which an independent engine disagrees; null where one of the two has none."""
+
+    ours: str | None
+    theirs: str | None
+
+
+class PreviewJson(TypedDict):
+    """What a schedule will do. `secondEngine` is null where it agrees, or is known to be wrong."""
+
+    resolvedCron: list[str]
+    explanation: list[str]
+    ticks: list[TickJson]
+    lint: list[LintNoteJson]
+    tzdataVersion: str
+    secondEngine: SecondEngineJson | None
+
+
+class ValidatedJson(TypedDict):
+    """What a job would be; nothing was written. `ticksBefore` and `ticksAfter`: its next ticks without and with it."""
+
+    job: SpecJson
+    preview: PreviewJson
+    ticksBefore: list[str] | None
+    ticksAfter: list[str]
+
+
+class MinuteJson(TypedDict):
+    """A minute, and how many ticks fall into it."""
+
+    at: str
+    ticks: int
+
+
+class HerdJson(TypedDict):
+    """Ticks a minute, without the empty ones, of so many jobs. `truncated`: others were left out to bound the work."""
+
+    fromMinute: str
+    toMinute: str
+    minutes: list[MinuteJson]
+    jobs: int
+    truncated: bool
+
+
 class MeJson(TypedDict):
     """Whose key this is, and what it may do."""
 

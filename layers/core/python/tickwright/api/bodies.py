@@ -16,6 +16,7 @@ HEADERS_MAX = 30
 HEADER_CHARS_MAX = 2_048
 WORKER_ID_CHARS_MAX = 128
 BATCH_JOBS_MAX = 100
+PREVIEW_TICKS_MAX = 100
 TRACE_CHARS_ACCEPTED = 65_536  # the beginning of a long trace is cut, as that of a target's own is
 MESSAGE_CHARS_ACCEPTED = 65_536
 
@@ -151,6 +152,9 @@ Schedule = Annotated[
 ]
 
 
+Moment = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+
+
 class JobBody(Shape):
     """A job as its tenant wants it."""
 
@@ -171,6 +175,14 @@ class JobBody(Shape):
     tags: Annotated[list[Text], Field(max_length=limits.TAGS_MAX)] | None = None
     owner: Text | None = None
     description: Annotated[str, Field(max_length=limits.DESCRIPTION_CHARS_MAX)] | None = None
+
+
+class PreviewBody(Shape):
+    """A schedule to be looked at; nothing is kept."""
+
+    schedule: Schedule
+    count: Annotated[int, Field(ge=1, le=PREVIEW_TICKS_MAX)] = 10
+    from_at: Moment | None = Field(default=None, alias="from", description="Ticks after this instant; now if absent.")
 
 
 class BatchBody(Shape):
@@ -247,6 +259,26 @@ class AttentionQuery(Query):
     """Which executions to list: those that are dead, newest first. All others are listed by job."""
 
     attention: Literal["true"]
+
+
+class WriteQuery(BaseModel):
+    """Whether the write is only looked at."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+
+    validate_only: Literal["true", "false"] = Field(
+        default="false",
+        description="`true`: nothing is written, no Idempotency-Key is needed, and the answer, 200, is a preview.",
+    )
+
+
+class HerdQuery(BaseModel):
+    """Which minutes to count, a day of them at most."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    from_at: Moment | None = Field(default=None, alias="from", description="Its minute is the first; now if absent.")
+    to: Moment | None = Field(default=None, description="Its minute is not counted any more; a day later if absent.")
 
 
 class NoQuery(BaseModel):

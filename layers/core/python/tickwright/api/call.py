@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from tickwright.api.exchange import Caller, Request, Response, json_response
 from tickwright.api.pages import ListName, key_of_token, page_token
 from tickwright.domain.ids import TenantId
+from tickwright.ports.second_engine import SecondEngine
 from tickwright.services.kit import Kit
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -19,11 +20,15 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """An installation's API. `behind_gateway`: callers come from API Gateway's authorizer, and from nowhere else."""
+    """An installation's API. `behind_gateway`: callers come from API Gateway's authorizer, and from nowhere else.
+
+    `second_engine`: whom creation and previews ask beside our own; without one nobody is asked.
+    """
 
     kit: Kit
     page_secret: bytes = field(repr=False)
     behind_gateway: bool = False
+    second_engine: SecondEngine | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ SEM-API-4.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
+from tickwright.api import validate_only
 from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson
 from tickwright.api.bodies import BatchBody, JobBody, JobsQuery
 from tickwright.api.call import Call, created, shown
@@ -22,6 +23,7 @@ from tickwright.domain.ids import JobId
 from tickwright.domain.outcomes import Refusal
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.jobs import JobView, get_job, list_jobs
+from tickwright.services.preview import cross_check
 from tickwright.services.run_now import run_now
 from tickwright.services.submit import RequestKey, Submitted, submit
 
@@ -34,6 +36,9 @@ Change = Callable[..., Awaitable[JobView | Refusal]]
 
 async def create(call: Call) -> Response:
     """POST /v1/jobs."""
+    if validate_only.is_asked(call):
+        spec = read_shaped(call, call.read(JobBody), validate_only.NO_JOB_YET, call.kit.clock.now())
+        return await validate_only.would_create(call, spec)
     request = required_key(call.request, call.value)
     submitted = await _submit(call, call.read(JobBody), request)
     shown_job = job_json(submitted.head, submitted.definition)
@@ -79,7 +84,10 @@ async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
         if first_at is None:
             raise
         spec = read_shaped(call, body, job_id, first_at)
-    return granted(await submit(call.kit, call.tenant_id, spec, request, job_id=job_id))
+    submitted = granted(await submit(call.kit, call.tenant_id, spec, request, job_id=job_id))
+    if not submitted.replayed:
+        cross_check(call.kit, call.api.second_engine, submitted)
+    return submitted
 
 
 async def list_all(call: Call) -> Response:
@@ -138,6 +146,8 @@ async def _version(call: Call) -> int:
 
 async def _edit(call: Call, body: JobBody, if_match: int) -> Response:
     spec = read_shaped(call, body, _id(call), call.kit.clock.now())
+    if validate_only.is_asked(call):
+        return await validate_only.would_edit(call, _id(call), spec, if_match)
     return _shown(await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match))
 
 

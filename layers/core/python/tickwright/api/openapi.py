@@ -103,7 +103,7 @@ class _Schemas:
 
 
 def _models() -> list[Any]:
-    used = [model for route in ROUTES for model in (route.body, route.answer) if model is not None]
+    used = [model for route in ROUTES for model in (route.body, route.answer, route.validated) if model is not None]
     return list({str(model): model for model in [ProblemJson, *used]}.values())
 
 
@@ -206,11 +206,24 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
             "content": {JSON_TYPE: {"schema": schemas.of(route.answer)}},
         }
     }
+    if route.validated is not None:
+        _add_validated(responses, schemas.of(route.validated))
     if "If-None-Match" in route.headers:
         responses["304"] = {"description": "The caller has it already"}
     for status in sorted(_refusals(route)):
         responses[str(status)] = {"description": _TITLES[status], "content": problem}
     return responses
+
+
+def _add_validated(responses: dict[str, Any], validated: dict[str, Any]) -> None:
+    """The answer to `validateOnly=true`, beside that of the write where both have one status."""
+    if "200" not in responses:
+        header = {"X-Request-Id": {"description": _ANSWER_HEADERS["X-Request-Id"], "schema": {"type": "string"}}}
+        content = {JSON_TYPE: {"schema": validated}}
+        responses["200"] = {"description": "What it would be, with validateOnly", "headers": header, "content": content}
+        return
+    content = responses["200"]["content"][JSON_TYPE]
+    content["schema"] = {"anyOf": [content["schema"], validated]}
 
 
 def _refusals(route: Route) -> set[int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tickwright.api import answers, bodies, executions, installation, jobs
+from tickwright.api import answers, bodies, executions, installation, jobs, schedules
 from tickwright.api.call import Call
 from tickwright.api.exchange import Response
 from tickwright.domain.tenants import Scope
@@ -29,6 +29,7 @@ class Route:
     says: str
     answer: Any
     status: int = 200
+    validated: Any = None  # the answer, with 200, to a write with validateOnly
     scope: Scope | None = None
     is_open: bool = False
     body: type[BaseModel] | None = None
@@ -50,7 +51,8 @@ _JOBS, _JOB, _EXECUTION = "/v1/jobs", "/v1/jobs/{jobId}", "/v1/executions/{execu
 # fmt: off
 ROUTES: tuple[Route, ...] = (
     Route(method="POST", path=_JOBS, endpoint=jobs.create, scope=_WRITE, body=bodies.JobBody, status=201,
-          answer=answers.JobJson, headers=("Idempotency-Key!",), refusals=(409,), says="Submit a job"),
+          query=bodies.WriteQuery, validated=answers.ValidatedJson, answer=answers.JobJson,
+          headers=("Idempotency-Key!",), refusals=(409,), says="Submit a job"),
     Route(method="GET", path=_JOBS, endpoint=jobs.list_all, scope=_READ, query=bodies.JobsQuery,
           answer=answers.JobsJson, says="List jobs by name"),
     Route(method="POST", path=f"{_JOBS}/batch", endpoint=jobs.create_batch, scope=_WRITE, body=bodies.BatchBody,
@@ -58,9 +60,11 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path=_JOB, endpoint=jobs.get, scope=_READ, answer=answers.JobJson,
           headers=("If-None-Match",), says="Get a job"),
     Route(method="PUT", path=_JOB, endpoint=jobs.replace, scope=_WRITE, body=bodies.JobBody, answer=answers.JobJson,
-          headers=("If-Match!",), refusals=(409, 412, 428), says="Replace a job"),
+          query=bodies.WriteQuery, validated=answers.ValidatedJson, headers=("If-Match!",),
+          refusals=(409, 412, 428), says="Replace a job"),
     Route(method="PATCH", path=_JOB, endpoint=jobs.patch, scope=_WRITE, body=bodies.JobBody, body_is_patch=True,
-          answer=answers.JobJson, headers=("If-Match!",), refusals=(409, 412, 428),
+          query=bodies.WriteQuery, validated=answers.ValidatedJson, answer=answers.JobJson,
+          headers=("If-Match!",), refusals=(409, 412, 428),
           says="Change members of a job (RFC 7396 merge patch)"),
     Route(method="DELETE", path=_JOB, endpoint=jobs.end, scope=_WRITE, answer=answers.JobJson,
           headers=("If-Match",), refusals=(412,), says="Cancel a job and end it"),
@@ -88,6 +92,10 @@ ROUTES: tuple[Route, ...] = (
           body=bodies.CompleteBody, answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it succeeded"),
     Route(method="POST", path=f"{_EXECUTION}/fail", endpoint=executions.fail, scope=_WORK, body=bodies.FailBody,
           answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it failed"),
+    Route(method="POST", path="/v1/schedules/preview", endpoint=schedules.preview, scope=_READ,
+          body=bodies.PreviewBody, answer=answers.PreviewJson, says="Say what a schedule will do"),
+    Route(method="GET", path="/v1/herd", endpoint=schedules.herd, scope=_READ, query=bodies.HerdQuery,
+          answer=answers.HerdJson, says="Count the ticks of the coming day by minute"),
     Route(method="GET", path="/v1/me", endpoint=installation.me, answer=answers.MeJson, says="Whose key this is"),
     Route(method="GET", path="/v1/health", endpoint=installation.health, is_open=True, answer=answers.HealthJson,
           says="Whether the installation answers"),

@@ -16,6 +16,7 @@ from tickwright.api.answers import (
     JobSummaryJson,
     MovingJson,
     PassedOverJson,
+    PreviewJson,
     SpecFieldsJson,
     SpecJson,
 )
@@ -27,6 +28,7 @@ from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
 from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.schedules import Cron, from_compact
+from tickwright.services.preview import Previewed
 
 
 def job_json(head: Head, definition: Definition) -> JobJson:
@@ -64,6 +66,19 @@ def execution_summary_json(execution: Execution) -> ExecutionSummaryJson:
     """An execution in a list."""
     error = None if execution.error is None else _error(execution.error)
     return {**_execution_fields(execution), "error": error}
+
+
+def preview_json(previewed: Previewed) -> PreviewJson:
+    """What a schedule will do."""
+    told, differs = previewed.preview, previewed.differs
+    return {
+        "resolvedCron": list(told.resolved_cron),
+        "explanation": list(told.explanation),
+        "ticks": [{"at": to_rfc3339(tick.at), "local": tick.local, "note": tick.note} for tick in told.ticks],
+        "lint": [{"code": note.code, "message": note.message} for note in told.lint],
+        "tzdataVersion": told.tzdata,
+        "secondEngine": None if differs is None else {"ours": time_json(differs[0]), "theirs": time_json(differs[1])},
+    }
 
 
 def time_json(instant: Instant | None) -> str | None:

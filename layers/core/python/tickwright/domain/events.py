@@ -14,6 +14,7 @@ class EventName(Enum):
 
     JOB_SUBMITTED = "job_submitted"
     JOB_CHANGED = "job_changed"  # label: change (pause, resume, cancel, edit)
+    SCHEDULE_DISAGREEMENT = "schedule_disagreement"  # a second cron engine expects another tick; labels: ours, theirs
     TICK_DECIDED = "tick_decided"  # measurement: dispatchLagMs; label: firedAs
     TICK_REFUSED = "tick_refused"  # another process decided, or the job was changed in time
     TICKS_PASSED_OVER = "ticks_passed_over"  # measurement: count

@@ -72,6 +72,15 @@ def read_spec(body: Mapping[str, object], *, identity: HashIdentity, now: Instan
     return spec
 
 
+def read_schedule(source: Mapping[str, object], *, identity: HashIdentity, now: Instant) -> Schedule:
+    """A job's schedule alone, by the rules of the whole job. Raises JobRefused with all problems."""
+    problems = _Problems()
+    schedule = _schedule(problems, source, identity, now)
+    if problems.found or schedule is None:
+        raise JobRefused(problems.found)
+    return schedule
+
+
 def _spec(
     problems: _Problems, body: Mapping[str, object], schedule: Schedule | None, catch_up: CatchUp
 ) -> JobSpec | None:

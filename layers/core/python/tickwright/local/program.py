@@ -23,6 +23,7 @@ from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import PLACES, WorkerLoop
 from tickwright.ports.faults import Unavailable
 from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, local_runners
+from tickwright.wiring.second_engine import DeferredEngine
 
 _SWEEP_MS = 60_000
 THREADS = sum(PLACES.values())  # for every place of every lane: a thread that is missing in one is missing in all
@@ -48,7 +49,7 @@ async def run(options: Options, board: Board) -> None:
     if options.seconds is not None:
         loop.call_later(options.seconds, stop.set)
     async with embedded_kit(options.folder / "tickwright.db", board) as kit:
-        api = Api(kit=kit, page_secret=_page_secret(kit, options.folder))
+        api = Api(kit=kit, page_secret=_page_secret(kit, options.folder), second_engine=DeferredEngine())
         server = HttpServer(api, host=options.host, port=options.port)
         await server.start()
         try:

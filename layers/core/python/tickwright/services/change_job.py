@@ -128,6 +128,12 @@ async def edit_job(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if
     return head if isinstance(head, Refusal) else _conflict(head)
 
 
+async def editable(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int) -> JobView | Refusal:
+    """The job that an edit would change, or why it would be refused before anything is written."""
+    head = await _load(kit, tenant_id, job_id, if_match)
+    return head if isinstance(head, Refusal) else await view_of(kit, head)
+
+
 async def _try_edit(kit: Kit, head: Head, spec: JobSpec) -> Head | Refusal:
     old = await view_of(kit, head)
     definition = Definition(

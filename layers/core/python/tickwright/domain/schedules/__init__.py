@@ -9,9 +9,9 @@ from tickwright.domain.schedules.expression import DayMatch, Expression
 from tickwright.domain.schedules.gaps import gap_skips
 from tickwright.domain.schedules.hashing import HashIdentity
 from tickwright.domain.schedules.lint import LintNote
-from tickwright.domain.schedules.preview import Preview, PreviewTick, preview
+from tickwright.domain.schedules.preview import Preview, PreviewTick, disagreement, next_ticks, preview
 from tickwright.domain.schedules.refusals import FieldError, ScheduleRefused
-from tickwright.domain.schedules.spec import parse, refuse_if_never
+from tickwright.domain.schedules.spec import is_hashed, parse, refuse_if_never
 from tickwright.domain.schedules.ticks import count_ticks, latest_tick, next_tick
 from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule, Tick
 from tickwright.domain.schedules.zones import Gap, Overlap, tzdata_version
@@ -34,10 +34,13 @@ __all__ = [
     "Tick",
     "compact",
     "count_ticks",
+    "disagreement",
     "from_compact",
     "gap_skips",
+    "is_hashed",
     "latest_tick",
     "next_tick",
+    "next_ticks",
     "parse",
     "preview",
     "refuse_if_never",

@@ -5,13 +5,14 @@ second engine's answer come from the caller. Promise: SEM-SCHED-14.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from tickwright.domain.instants import Instant, to_datetime, to_rfc3339
 from tickwright.domain.schedules.explain import explain
 from tickwright.domain.schedules.lint import LintNote, lint
 from tickwright.domain.schedules.ticks import next_tick
 from tickwright.domain.schedules.values import Cron, Every, Schedule, Tick
+from tickwright.domain.schedules.zoned import UTC_MAX
 from tickwright.domain.schedules.zones import Gap, Overlap, changes, load_zone, tzdata_version
 
 TICKS_MAX = 100
@@ -82,13 +83,18 @@ def disagreement(ticks: tuple[Tick, ...], second: tuple[Instant, ...]) -> tuple[
 
 
 def _local(schedule: Schedule, at: Instant) -> str:
-    return to_datetime(at).astimezone(load_zone(schedule.timezone)).isoformat(timespec="seconds")
+    return _in_zone(schedule, at).isoformat(timespec="seconds")
+
+
+def _in_zone(schedule: Schedule, at: Instant) -> datetime:
+    """Its local time; that of a one-off in the calendar's last days is told in UTC, for its zone's may have no date."""
+    return to_datetime(at).astimezone(UTC if at >= UTC_MAX * 1000 else load_zone(schedule.timezone))
 
 
 def _tick_note(schedule: Schedule, tick: Tick) -> str | None:
     if tick.nominal_local is not None:
         return f"{tick.nominal_local} does not exist in {schedule.timezone}: fires at the first instant after the gap"
-    local = to_datetime(tick.at).astimezone(load_zone(schedule.timezone))
+    local = _in_zone(schedule, tick.at)
     if isinstance(schedule.kind, Every) or not _comes_twice(local):
         return None
     copy = "second" if local.fold else "first"

@@ -12,7 +12,7 @@ from tickwright.domain.schedules.expression import DayMatch, Expression, from_re
 from tickwright.domain.schedules.hashing import NOBODY, HashIdentity
 from tickwright.domain.schedules.members import Members, Place
 from tickwright.domain.schedules.refusals import CronRefused, FieldError, ScheduleRefused, shown
-from tickwright.domain.schedules.resolve import resolve, split
+from tickwright.domain.schedules.resolve import resolve, split, uses_hash
 from tickwright.domain.schedules.ticks import next_tick
 from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule
 from tickwright.domain.schedules.zones import Gap, Overlap, load_zone
@@ -72,6 +72,13 @@ def refuse_if_never(schedule: Schedule, now: Instant) -> None:
             "", "never_fires", "no tick is left; check startAt and endAt, the days asked for, and dst.gap"
         )
     raise ScheduleRefused((error,))
+
+
+def is_hashed(spec: Mapping[str, object]) -> bool:
+    """Whether an accepted schedule has an H, so that its times depend on whose it is."""
+    cron = spec.get("cron")
+    texts = [cron] if isinstance(cron, str) else cron
+    return isinstance(texts, list) and any(uses_hash(split(text)) for text in texts)
 
 
 def _kind_name(members: Members) -> str | None:

@@ -1,0 +1,57 @@
+"""The endpoints of schedules: what one will do, and when a tenant's ticks fall together.
+
+Must not know how ticks are found. Promises: SEM-SCHED-14, SEM-SCHED-20.
+"""
+
+from tickwright.api.answers import HerdJson
+from tickwright.api.bodies import HerdQuery, PreviewBody
+from tickwright.api.call import Call
+from tickwright.api.exchange import Response, json_response
+from tickwright.api.problems import invalid
+from tickwright.api.specs import read_moment, read_source
+from tickwright.api.views import preview_json
+from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.services.herd import herd_map
+from tickwright.services.preview import Question, preview_schedule
+
+
+async def preview(call: Call) -> Response:
+    """POST /v1/schedules/preview."""
+    body = call.read(PreviewBody)
+    start = call.kit.clock.now() if body.from_at is None else read_moment(body.from_at, "/from")
+    schedule = read_source(call, body.schedule, start)
+    question = Question(
+        tenant_id=call.tenant_id, source=body.schedule, schedule=schedule, start=start, count=body.count
+    )
+    return json_response(200, preview_json(preview_schedule(call.kit, call.api.second_engine, question)))
+
+
+async def herd(call: Call) -> Response:
+    """GET /v1/herd."""
+    since, until = _span(call, call.asked(HerdQuery))
+    found = await herd_map(call.kit, call.tenant_id, since, until)
+    answer: HerdJson = {
+        "fromMinute": to_rfc3339(since),
+        "toMinute": to_rfc3339(until),
+        "minutes": [{"at": to_rfc3339(minute), "ticks": found.minutes[minute]} for minute in sorted(found.minutes)],
+        "jobs": found.jobs,
+        "truncated": found.truncated,
+    }
+    return json_response(200, answer)
+
+
+def _span(call: Call, query: HerdQuery) -> tuple[Instant, Instant]:
+    """Whole minutes, from now on."""
+    this_minute = _minute(call.kit.clock.now())
+    since = this_minute if query.from_at is None else _minute(read_moment(query.from_at, "query:from"))
+    if since < this_minute:
+        raise invalid("query:from", "in_the_past", "It is over; a job's executions tell what has been. Leave it out.")
+    until = Instant(since + SPAN_MS_MAX) if query.to is None else _minute(read_moment(query.to, "query:to"))
+    if not 0 < until - since <= SPAN_MS_MAX:
+        raise invalid("query:to", "out_of_range", "Write an instant from a minute to a day after `from`.")
+    return since, until
+
+
+def _minute(instant: Instant) -> Instant:
+    return Instant(instant - instant % MINUTE_MS)

@@ -1,0 +1,61 @@
+"""What a write would do that is only to be validated: the answer to `validateOnly=true`.
+
+Must not write anything, nor know the rules. Promise: SEM-SCHED-19.
+"""
+
+from tickwright.api.answers import ValidatedJson
+from tickwright.api.bodies import WriteQuery
+from tickwright.api.call import Call
+from tickwright.api.exchange import Response, json_response
+from tickwright.api.problems import Refused, granted
+from tickwright.api.views import job_json, preview_json, spec_json
+from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.jobs import JobSpec
+from tickwright.domain.schedules import from_compact
+from tickwright.services.preview import Question, name_refusal, preview_edit, preview_schedule
+
+NO_JOB_YET = JobId("")
+
+
+def is_asked(call: Call) -> bool:
+    """Whether the caller only wants to know."""
+    return call.asked(WriteQuery).validate_only == "true"
+
+
+async def would_create(call: Call, spec: JobSpec) -> Response:
+    """POST /v1/jobs?validateOnly=true."""
+    refusal = await name_refusal(call.kit, call.tenant_id, spec.name, None)
+    if refusal is not None:
+        raise Refused(refusal)
+    question = Question(
+        tenant_id=call.tenant_id,
+        source=spec.source,
+        schedule=from_compact(spec.schedule),
+        start=call.kit.clock.now(),
+    )
+    previewed = preview_schedule(call.kit, call.api.second_engine, question)
+    answer: ValidatedJson = {
+        "job": spec_json(spec),
+        "preview": preview_json(previewed),
+        "ticksBefore": None,
+        "ticksAfter": [to_rfc3339(tick.at) for tick in previewed.preview.ticks],
+    }
+    return json_response(200, answer)
+
+
+async def would_edit(call: Call, job_id: JobId, spec: JobSpec, if_match: int) -> Response:
+    """PUT or PATCH /v1/jobs/{jobId}?validateOnly=true; its ETag is the one that the edit itself may send."""
+    edit = granted(await preview_edit(call.kit, call.api.second_engine, call.tenant_id, job_id, spec, if_match))
+    answer: ValidatedJson = {
+        "job": spec_json(spec),
+        "preview": preview_json(edit.previewed),
+        "ticksBefore": _times(edit.before),
+        "ticksAfter": _times(edit.after),
+    }
+    etag = job_json(edit.view.head, edit.view.definition)["etag"]
+    return json_response(200, answer, {"ETag": etag})
+
+
+def _times(ticks: tuple[Instant, ...]) -> list[str]:
+    return [to_rfc3339(tick) for tick in ticks]

@@ -1,0 +1,163 @@
+"""What a schedule or an edit would do, looked at by two engines, with nothing written.
+
+A disagreement of the second engine is told and counted, and never refuses anything. Promises: SEM-SCHED-14,
+SEM-SCHED-15, SEM-SCHED-19.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tickwright.domain.coming import coming, left_of
+from tickwright.domain.events import EventName
+from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.jobs import JobSpec, JobStatus
+from tickwright.domain.limits import STANDARD
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.schedules import (
+    Cron,
+    LintNote,
+    OneOff,
+    Preview,
+    Schedule,
+    Tick,
+    disagreement,
+    from_compact,
+    is_hashed,
+    next_ticks,
+    preview,
+)
+from tickwright.ports.second_engine import Opinion, SecondEngine
+from tickwright.services.change_job import editable
+from tickwright.services.jobs import JobView
+from tickwright.services.kit import Kit
+from tickwright.services.submit import Submitted, name_taken
+
+TICKS_SHOWN = 10
+# The second engine needs some 50 us a tick but walks day by day: past these a question would cost seconds.
+_ASKED_MAX = 10
+_ASKED_MS_MAX = 400 * 86_400_000
+_NO_ID_YET = LintNote(
+    "hashed", "H is settled by the job's id: a new job gets a slot of its own, and what is shown here is an example"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A schedule as it was written and as it was read, whose it is, and from when on it is looked at."""
+
+    tenant_id: TenantId
+    source: Mapping[str, object]
+    schedule: Schedule
+    start: Instant
+    count: int = TICKS_SHOWN
+    job_id: JobId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previewed:
+    """A preview; `differs` has the first tick on which the two engines disagree, ours before theirs."""
+
+    preview: Preview
+    differs: tuple[Instant | None, Instant | None] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewedEdit:
+    """What an edit would do to a job's next ticks."""
+
+    view: JobView
+    previewed: Previewed
+    before: tuple[Instant, ...]
+    after: tuple[Instant, ...]
+
+
+def preview_schedule(kit: Kit, second: SecondEngine | None, question: Question) -> Previewed:
+    """Everything that is told of a schedule before it counts; without a job, an H is an example."""
+    schedule, start = question.schedule, question.start
+    # "Now" is not the past for a one-off: it fires at once, as it does when it is created.
+    after = Instant(start - STANDARD.missed_after_ms) if isinstance(schedule.kind, OneOff) else start
+    shown = left_of(schedule, question.count)
+    ours = next_ticks(schedule, after, shown)
+    theirs = _second_list(second, schedule, after, ours)
+    hashed = is_hashed(question.source)
+    told = preview(schedule, after, shown, hashed=hashed, second=theirs)
+    if hashed and question.job_id is None:
+        told = replace(told, lint=(*told.lint, _NO_ID_YET))
+    differs = None if theirs is None else disagreement(ours, theirs)
+    _note(kit, differs, question.tenant_id, question.job_id)
+    return Previewed(preview=told, differs=differs)
+
+
+def cross_check(kit: Kit, second: SecondEngine | None, submitted: Submitted) -> None:
+    """Ask the second engine about a new job, and note where it disagrees."""
+    schedule = from_compact(submitted.definition.spec.schedule)
+    after = submitted.definition.created_at
+    ours = next_ticks(schedule, after, left_of(schedule, TICKS_SHOWN)) if isinstance(schedule.kind, Cron) else ()
+    theirs = _second_list(second, schedule, after, ours)
+    differs = None if theirs is None else disagreement(ours, theirs)
+    _note(kit, differs, submitted.head.tenant_id, submitted.head.job_id)
+
+
+async def preview_edit(  # noqa: PLR0913, PLR0917 - an edit, and whom to ask about it
+    kit: Kit, second: SecondEngine | None, tenant_id: TenantId, job_id: JobId, spec: JobSpec, if_match: int
+) -> PreviewedEdit | Refusal:
+    """What `edit_job` would do, or refuse."""
+    view = await editable(kit, tenant_id, job_id, if_match)
+    if isinstance(view, Refusal):
+        return view
+    taken = await name_refusal(kit, tenant_id, spec.name, job_id)
+    if taken is not None:
+        return taken
+    now = kit.clock.now()
+    question = Question(
+        tenant_id=tenant_id, source=spec.source, schedule=from_compact(spec.schedule), start=now, job_id=job_id
+    )
+    previewed = preview_schedule(kit, second, question)
+    before, after = (coming(view.head, text, now, TICKS_SHOWN) for text in (view.head.schedule, spec.schedule))
+    return PreviewedEdit(view=view, previewed=previewed, before=before, after=after)
+
+
+async def name_refusal(kit: Kit, tenant_id: TenantId, name: str | None, job_id: JobId | None) -> Refusal | None:
+    """Why a job cannot have a name: another has it. A new job may take that of one that is over."""
+    taken = None if name is None else await kit.store.named(tenant_id, name)
+    if taken is None or taken.released or taken.job_id == job_id:
+        return None
+    holder = await kit.store.head(taken.job_id) if job_id is None else None
+    is_free = holder is not None and holder.status in {JobStatus.ENDED, JobStatus.CANCELLED}
+    return None if is_free else name_taken(taken)
+
+
+def _second_list(
+    second: SecondEngine | None, schedule: Schedule, after: Instant, ours: tuple[Tick, ...]
+) -> tuple[Instant, ...] | None:
+    """What the second engine expects, followed by ours where it was not asked; None if it has no opinion."""
+    asked = _asked(schedule, after, ours)
+    opinion = second.next_ticks(schedule, after, asked) if second is not None and asked else None
+    if not isinstance(opinion, Opinion):
+        return None
+    rest = ours[asked:] if len(opinion.ticks) == asked else ()
+    return (*opinion.ticks, *(tick.at for tick in rest))
+
+
+def _asked(schedule: Schedule, after: Instant, ours: tuple[Tick, ...]) -> int:
+    """For how many ticks: fewer where each costs more."""
+    if not isinstance(schedule.kind, Cron):
+        return 0
+    each = [replace(schedule, kind=replace(schedule.kind, expressions=(one,))) for one in schedule.kind.expressions]
+    most = min(len(ours), _ASKED_MAX // len(each))
+    return min(_near(one, after, most) for one in each)
+
+
+def _near(schedule: Schedule, after: Instant, most: int) -> int:
+    """How many of its next ticks are near enough to be walked to."""
+    return sum(tick.at - after <= _ASKED_MS_MAX for tick in next_ticks(schedule, after, most))
+
+
+def _note(
+    kit: Kit, differs: tuple[Instant | None, Instant | None] | None, tenant_id: TenantId, job_id: JobId | None
+) -> None:
+    if differs is None:
+        return
+    ours, theirs = ("none" if one is None else to_rfc3339(one) for one in differs)
+    kit.emit(EventName.SCHEDULE_DISAGREEMENT, ours=ours, theirs=theirs, tenantId=tenant_id, jobId=job_id or "")

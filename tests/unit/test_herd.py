@@ -1,0 +1,81 @@
+"""Does the herd map count what the schedules will do, in bounded work?"""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.support.builders import a_head, a_job_id
+from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX, herd_of, minutes_of
+from tickwright.domain.instants import Instant, from_rfc3339
+from tickwright.domain.jobs import Head, JobStatus
+from tickwright.domain.schedules import compact, next_ticks, parse
+
+SINCE = from_rfc3339("2026-11-30T00:00:00Z")
+UNTIL = Instant(SINCE + SPAN_MS_MAX)
+
+
+def due(number: int, spec: dict[str, Any], **shown: Any) -> Head:  # noqa: ANN401 - any field of a head
+    """A job that is due some time later."""
+    schedule = compact(parse(spec))
+    return a_head(**{"job_id": a_job_id(number), "schedule": schedule, "bucket": 0, "next_run_at": UNTIL} | shown)
+
+
+@pytest.mark.sem("SEM-SCHED-20")
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"cron": "*/7 3,4 * * *", "timezone": "Europe/Berlin"},
+        {"cron": ["0 0 * * *", "30 */6 * * *", "0 6 * * *"]},
+        {"cron": "*/25 59 23 * * *", "allowSeconds": True},
+        {"cron": "30 2 29 2 *"},
+        {"every": "PT23S"},
+        {"every": "PT17M", "phase": "PT1M30S"},
+        {"every": "PT1M", "startAt": "2026-11-30T20:00:00Z", "endAt": "2026-11-30T21:00:00Z"},
+        {"runAt": "2026-11-30T12:00:30.500Z"},
+        {"runAt": "2026-12-01T00:00:00Z"},
+    ],
+)
+def test_the_counts_are_those_of_the_ticks_one_by_one(spec: dict[str, Any]) -> None:
+    """Minute by minute, over a whole day; its first instant counts and the next day's does not."""
+    schedule = parse(spec)
+    ticks = next_ticks(schedule, Instant(SINCE - 1), 4_000)
+    expected = Counter(Instant(tick.at // MINUTE_MS * MINUTE_MS) for tick in ticks if tick.at < UNTIL)
+
+    assert minutes_of(schedule, SINCE, UNTIL) == expected
+
+
+def test_no_more_ticks_are_counted_than_max_runs_leaves() -> None:
+    """Of ten runs seven are over."""
+    schedule = parse({"every": "PT20S", "maxRuns": 10})
+
+    assert list(minutes_of(schedule, SINCE, UNTIL, 7).values()) == [3]
+    assert minutes_of(schedule, SINCE, UNTIL, 10) == {}
+
+
+def test_jobs_that_fire_together_add_up() -> None:
+    """Whether their schedules are equal or only meet; a paused job does not fire."""
+    heads = [
+        due(1, {"cron": "0 6 * * *"}),
+        due(2, {"cron": "0 6 * * *"}),
+        due(3, {"every": "PT6H"}),
+        due(4, {"cron": "0 6 * * *"}, status=JobStatus.PAUSED, bucket=None, next_run_at=None),
+    ]
+    herd = herd_of(heads, SINCE, UNTIL)
+
+    assert herd.minutes[from_rfc3339("2026-11-30T06:00:00Z")] == 3
+    assert herd.minutes[from_rfc3339("2026-11-30T12:00:00Z")] == 1
+    assert (herd.jobs, herd.truncated, sum(herd.minutes.values())) == (3, False, 6)
+
+
+@pytest.mark.sem("SEM-SCHED-20")
+def test_a_full_budget_leaves_out_the_schedules_that_fewest_share() -> None:
+    """And says so; without the bound the same jobs are all counted."""
+    shared = [due(number, {"cron": "* * * * *"}) for number in range(5)]
+    alone = [due(10, {"cron": "0 6 * * *"})]
+
+    cut = herd_of([*alone, *shared], SINCE, UNTIL, steps_max=1_000)
+    whole = herd_of([*alone, *shared], SINCE, UNTIL)
+
+    assert (cut.jobs, cut.truncated, set(cut.minutes.values())) == (5, True, {5})
+    assert (whole.jobs, whole.truncated, set(whole.minutes.values())) == (6, False, {5, 6})
