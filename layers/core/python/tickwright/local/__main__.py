@@ -22,7 +22,7 @@ def _options(arguments: Sequence[str]) -> Options:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
-        "--port", type=int, default=8080, help="port to listen on, 0 for a free one (default: %(default)s)"
+        "--port", type=_port, default=8080, help="port to listen on, 0 for a free one (default: %(default)s)"
     )
     parser.add_argument(
         "--data", type=Path, default=Path(".tickwright"), help="folder of the data (default: %(default)s)"
@@ -33,6 +33,17 @@ def _options(arguments: Sequence[str]) -> Options:
     return Options(
         host=given.host, port=given.port, folder=given.data.resolve(), demo=not given.no_demo, seconds=given.seconds
     )
+
+
+def _port(text: str) -> int:
+    """A port's number; argparse says the rest."""
+    port = int(text)
+    if not 0 <= port <= _PORT_MAX:
+        raise ValueError
+    return port
+
+
+_PORT_MAX = 65_535
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ again: what was acknowledged is in the file.
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
@@ -26,6 +27,7 @@ from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, local_runners
 from tickwright.wiring.second_engine import DeferredEngine
 
 _SWEEP_MS = 60_000
+_GRACE_MS = 10_000
 THREADS = sum(PLACES.values())  # for every place of every lane: a thread that is missing in one is missing in all
 
 
@@ -44,36 +46,84 @@ async def run(options: Options, board: Board) -> None:
     """Run until SIGINT or SIGTERM (or for `seconds`). Raises StoreUnusable or PortTaken before anything has started."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    hurry = asyncio.Event()
+
+    def asked_to_stop() -> None:
+        (hurry if stop.is_set() else stop).set()
+
     for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
+        loop.add_signal_handler(name, asked_to_stop)
     if options.seconds is not None:
         loop.call_later(options.seconds, stop.set)
+    os.umask(0o077)  # tenants' payloads are in the file: it is its owner's alone
     async with embedded_kit(options.folder / "tickwright.db", board) as kit:
         api = Api(kit=kit, page_secret=_page_secret(kit, options.folder), second_engine=DeferredEngine())
         server = HttpServer(api, host=options.host, port=options.port)
         await server.start()
         try:
-            await _serve(kit, api, server.url, options, board, stop)
+            await _Program(kit=kit, options=options, board=board, stop=stop, hurry=hurry).serve(api, server.url)
         finally:
             await server.stop()
 
 
-async def _serve(  # noqa: PLR0913, PLR0917 - the parts of one program
-    kit: EmbeddedKit, api: Api, url: str, options: Options, board: Board, stop: asyncio.Event
-) -> None:
-    secret = await demo_key(kit, options.folder)
-    loops = [asyncio.create_task(one) for one in _loops(kit, stop)]
-    _greet(board, url, secret, options)
-    board.start()
-    try:
-        if options.demo:
-            await submit_demo(api, secret, board.labels)
-        await _wait(stop, loops)
-    finally:
-        stop.set()
-        board.stop()
-        board.say("stopping: no more is taken, what runs is finished or given back")
-        await _end(loops)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Program:
+    """What runs: the loops, between a start and a stop. `hurry` is a second wish to stop."""
+
+    kit: EmbeddedKit
+    options: Options
+    board: Board
+    stop: asyncio.Event
+    hurry: asyncio.Event
+
+    async def serve(self, api: Api, url: str) -> None:
+        """Run until the stop, then let everything end."""
+        secret = await demo_key(self.kit, self.options.folder)
+        worker = self._worker()
+        with _only_one(self.options.folder) as alone:
+            loops = [asyncio.create_task(one) for one in self._loops(worker, alone=alone)]
+            hurrying = asyncio.create_task(self._hurry(worker))
+            _greet(self.board, url, secret, self.options)
+            self.board.start()
+            try:
+                if self.options.demo:
+                    await submit_demo(api, secret, self.board.labels)
+                await _wait(self.stop, loops)
+            finally:
+                self.stop.set()
+                self.board.stop()
+                self.board.say(
+                    f"stopping: what runs has {_GRACE_MS // 1_000} s to end; Ctrl-C again gives it back at once"
+                )
+                await _end(loops)
+                hurrying.cancel()
+
+    def _worker(self) -> WorkerLoop:
+        worker_id = WorkerId(f"local-{os.getpid()}-{self.kit.entropy.token()[:8]}")
+        runners = local_runners(demo_handlers(), threads=THREADS)
+        return WorkerLoop(self.kit, runners, worker_id, grace_ms=_GRACE_MS)
+
+    def _loops(self, worker: WorkerLoop, *, alone: bool) -> Iterator[Coroutine[None, None, None]]:
+        yield SchedulerLoop(self.kit, owner=self.kit.entropy.token(), alone=alone).run(self.stop)
+        yield WatchLoop(self.kit).run(self.stop)
+        yield worker.run(self.stop)
+        yield _sweep(self.kit, self.stop)
+
+    async def _hurry(self, worker: WorkerLoop) -> None:
+        await self.hurry.wait()
+        worker.let_go()
+
+
+@contextlib.contextmanager
+def _only_one(folder: Path) -> Iterator[bool]:
+    """Whether this is the only program on the folder; the system lets go of the lock however a program ends."""
+    with (folder / "scheduler.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
 
 
 async def _wait(stop: asyncio.Event, loops: Sequence["asyncio.Task[None]"]) -> None:
@@ -88,15 +138,6 @@ async def _end(loops: Sequence["asyncio.Task[None]"]) -> None:
     for outcome in await asyncio.gather(*loops, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome
-
-
-def _loops(kit: EmbeddedKit, stop: asyncio.Event) -> Iterator[Coroutine[None, None, None]]:
-    worker_id = WorkerId(f"local-{os.getpid()}-{kit.entropy.token()[:8]}")
-    yield SchedulerLoop(kit, owner=kit.entropy.token()).run(stop)
-    yield WatchLoop(kit).run(stop)
-    runners = local_runners(demo_handlers(), threads=THREADS)
-    yield WorkerLoop(kit, runners, worker_id).run(stop)
-    yield _sweep(kit, stop)
 
 
 async def _sweep(kit: EmbeddedKit, stop: asyncio.Event) -> None:

@@ -35,6 +35,7 @@ class SchedulerLoop:
     owner: str
     slot: int = 0
     slots: int = 1
+    alone: bool = False
     leases: Leases = field(init=False)
     _memory: Memory = field(default_factory=Memory)
     _idle_until_ms: dict[tuple[int, Lane | str], int] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class SchedulerLoop:
     def __post_init__(self) -> None:
         """Begin without buckets."""
         assert 0 <= self.slot < self.slots
-        self.leases = Leases(owner=self.owner)
+        self.leases = Leases(owner=self.owner, alone=self.alone)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Tick until `stop` is set, then hand the buckets over. A sick store costs ticks, never the loop."""

@@ -168,11 +168,16 @@ class WorkerLoop:
             except Unavailable as fault:  # they come again, and their claims are refused
                 self.kit.emit(EventName.QUEUE_FAULT, fault=type(fault).__name__, hints=str(len(batch)))
 
+    def let_go(self) -> None:
+        """Give back at once what runs: a stop that cannot wait for it to end."""
+        if not self._draining.done():
+            self._draining.set_result(None)
+
     async def _finish(self) -> None:
         """Let what runs end; give back in time what does not: no attempt is counted for that."""
         ends_ms = self.kit.clock.monotonic_ms() + self.grace_ms
         await self._work_until(ends_ms - letting_go_ms(self.kit.durations) - self.grace_ms // 10)
-        self._draining.set_result(None)
+        self.let_go()
         await self._work_until(ends_ms)
         if self._deleting is not None:
             await asyncio.wait({self._deleting}, timeout=self.grace_ms / 10_000)

@@ -23,9 +23,13 @@ class Holding:
 
 @dataclass(slots=True)
 class Leases:
-    """The leases of one scheduler process. `owner` is made inside the process, never at import."""
+    """The leases of one scheduler process. `owner` is made inside the process, never at import.
+
+    `alone`: nobody else can be alive on this store, so that what a dead process held may be taken at once.
+    """
 
     owner: str
+    alone: bool = False
     mine: dict[int, Holding] = field(default_factory=dict)
     watched: dict[int, Watched] = field(default_factory=dict)
 
@@ -34,7 +38,7 @@ async def take(kit: Kit, leases: Leases, bucket: int, *, patience_ms: int = 0) -
     """Try to take a bucket that is free or whose record has stood still for a whole lease and `patience_ms` more."""
     seen = await kit.store.lease(bucket)
     at_ms = kit.clock.monotonic_ms()
-    if seen is not None and not _may_take(kit, leases, seen, at_ms, patience_ms):
+    if seen is not None and not leases.alone and not _may_take(kit, leases, seen, at_ms, patience_ms):
         return False
     change = TakeBucket(
         bucket=bucket, owner=leases.owner, rvn=kit.entropy.token(), seen_rvn=None if seen is None else seen.rvn
