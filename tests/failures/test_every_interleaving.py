@@ -28,8 +28,9 @@ MEETINGS = {
 }
 # Two of the same change of a job differ from scene to scene in nothing but their length.
 ONCE = {("edit", "edit"): "due-skip", ("resolve", "resolve"): "lease-over"}
+QUICK = ("due-skip", "busy")
 PAIRS = [
-    (scene, *pair)
+    pytest.param(scene, *pair, marks=() if scene in QUICK else pytest.mark.slow)
     for scene, names in MEETINGS.items()
     for pair in combinations_with_replacement(names, 2)
     if ONCE.get(pair, scene) == scene
@@ -51,6 +52,31 @@ DEATHS = [
     ("busy", "fire", "complete"),
     ("busy", "fire", "cancel_execution"),
     ("paused", "stale_fire", "resume"),
+]
+
+
+# Three at once, one of which may die: those that end within seconds, and those that are left to the night.
+TRIPLES = [
+    pytest.param(*meeting, marks=pytest.mark.slow)
+    for meeting in (
+        ("running", "claim", "cancel_execution", "resolve"),
+        ("lease-over", "reap", "complete", "claim_held"),
+        ("busy", "fire", "complete", "run_now"),
+        ("busy", "fire", "fail", "cancel_execution"),
+        ("paused", "stale_fire", "resume", "cancel_job"),
+    )
+] + [
+    pytest.param(*meeting, marks=pytest.mark.nightly)
+    for meeting in (
+        ("due-allow", "fire", "resolve", "cancel_job"),
+        ("due-skip", "fire", "fire", "cancel_job"),
+        ("due-allow", "fire", "edit", "resolve"),
+        ("due-skip", "fire", "run_now", "resolve"),
+        ("running", "run_now", "resolve", "cancel_job"),
+        ("lease-over", "claim_held", "cancel_job", "resolve"),
+        ("due-allow", "fire", "pause", "resume"),
+        ("paused", "resume", "edit", "stale_fire"),
+    )
 ]
 
 
@@ -76,6 +102,17 @@ async def test_the_promises_hold_though_one_of_them_dies(scene: str, one: str, o
     endings = [await check_ending(found, (one, other), ending) async for ending in explorer.endings()]
 
     assert any("dies" in way for way in endings)
+
+
+@pytest.mark.parametrize(("scene", "one", "other", "third"), TRIPLES)
+async def test_the_promises_hold_among_three(scene: str, one: str, other: str, third: str) -> None:
+    """Three operations and a death, every interleaving."""
+    found = await found_in(scene)
+    explorer = explorer_of(found, (one, other, third), deaths=1)
+
+    endings = [await check_ending(found, (one, other, third), ending) async for ending in explorer.endings()]
+
+    assert endings
 
 
 async def found_in(scene: str) -> Scene:

@@ -210,6 +210,19 @@ async def test_b138_a_lost_attempt_is_told_of_once(world: World) -> None:
     assert (row.state, row.reason, row.attempt) == (State.RETRY, Reason.LEASE_EXPIRED, 1)
 
 
+@pytest.mark.sem("SEM-FENCE-1")
+async def test_a_reaper_with_an_old_reading_ends_nothing_of_a_successor(world: World) -> None:
+    """It judged the first lease; by now the second one is over too, and that one it has not looked at."""
+    first = await running(world)
+    world.clock.advance(lease_over_ms(world))
+    second = await claimed(world, first, "second")
+    world.clock.advance(lease_over_ms(world))
+
+    await reap(world.kit, first)
+
+    assert next(iter(await world.executions())) == second
+
+
 async def test_b143_a_job_that_kills_its_workers_ends_after_its_attempts(world: World) -> None:
     """Three workers claim it and are never heard of again: three attempts, a letter, and other runs are not harmed."""
     job = await a_minutely_job(world, 1)

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 
 from tests.support.builders import TENANT
-from tests.support.faulty import Crash, Fate, Interject, Recorder, Script
+from tests.support.faulty import Crash, Fate, Interject, LaggingIndex, Recorder, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired
@@ -102,8 +102,6 @@ async def test_a_stale_index_releases_nothing_and_writes_nothing(world: World) -
     await cancel_execution(world.kit, TENANT, put_off.ref.id)
     recorder = Recorder()
     kit = world.a_process(recorder)
-    from tests.support.faulty import LaggingIndex  # noqa: PLC0415
-
     assert isinstance(kit.store, LaggingIndex)
     kit.store.show_waiting([put_off.ref])
 

@@ -9,6 +9,7 @@ from tests.support.faulty import Crash, Fate, Interject, Recorder, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired
+from tickwright.domain.changes.executions import Insert
 from tickwright.domain.executions import Cause, Execution, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.outcomes import Code, Refusal
@@ -103,8 +104,6 @@ async def test_a_decided_tick_without_its_execution_occupies_the_job(world: Worl
     """A scheduler between A and I: the run that is about to exist counts."""
     job = await a_minutely_job(world)
     world.clock.advance(MINUTE)
-    from tickwright.domain.changes.executions import Insert  # noqa: PLC0415
-
     with suppress(Crash):
         await fire(world.a_process(Script(of=Insert, at=1)), 0, await world.due(), Memory())
 
@@ -192,4 +191,21 @@ async def test_a_run_whose_hint_was_never_sent_starts_all_the_same(world: World)
     await world.drain()
 
     assert len(world.runner.starts) == 2
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-OVERLAP-1")
+async def test_a_run_that_comes_between_look_and_decision_keeps_the_tick_out(world: World) -> None:
+    """The scheduler read the job free; somebody's run occupies it before A: refused, and skipped at the next look."""
+    await a_minutely_job(world, 1)
+    job = next(iter(await world.heads()))
+    world.clock.advance(MINUTE)
+    comes = Interject("write_each", lambda: run_now(world.kit, TENANT, job.job_id, None))
+
+    decided = await fire(world.a_process(comes), 0, await world.due(), Memory())
+    await fire(world.kit, 0, await world.due(), Memory())
+
+    assert decided == 0
+    assert sorted(row.state.value for row in await world.executions()) == ["QUEUED", "SKIPPED"]
+    await world.drain()
     await check_all(world)
