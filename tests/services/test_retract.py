@@ -10,6 +10,7 @@ from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import DAY, MINUTE, a_minutely_job, claimed, fired, lease_over_ms
 from tickwright.domain.changes.executions import Insert
+from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
@@ -64,6 +65,7 @@ async def test_a_decided_tick_without_its_execution_gets_a_tombstone(world: Worl
     row = await world.only_execution()
     assert (row.state, row.reason, row.lease_epoch) == (State.CANCELLED, Reason.JOB_CANCELLED, 0)
     assert await world.hints() == 0
+    assert world.telemetry.counts[EventName.EXECUTION_CANCELLED] == 1
 
 
 @pytest.mark.sem("SEM-CANCEL-2")

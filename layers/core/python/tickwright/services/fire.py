@@ -19,6 +19,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, Overlap
 from tickwright.domain.journal import Entry, Page
 from tickwright.domain.ticks import Decided, LookAgain, active_ref, decide, execution_of, range_row
+from tickwright.domain.transitions import State
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import Applied, Outcome, Refused, Unknown
 from tickwright.services.hints import is_unclaimed, send_hints
@@ -202,8 +203,8 @@ async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Bo
 
 
 def _announce_birth(kit: Kit, execution: Execution) -> None:
-    skipped = execution.is_terminal
-    name = EventName.EXECUTION_SKIPPED if skipped else EventName.EXECUTION_QUEUED
+    names = {State.SKIPPED: EventName.EXECUTION_SKIPPED, State.DEAD: EventName.EXECUTION_DEAD}
+    name = names.get(execution.state, EventName.EXECUTION_QUEUED)
     reason = execution.reason.value if execution.reason is not None else ""
     kit.emit(name, executionId=execution.ref.id, jobId=execution.job_id, reason=reason)
 

@@ -15,7 +15,7 @@ from tickwright.domain.jobs import FiredAs, Head
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.ticks import execution_of, finished_at_birth
 from tickwright.domain.transitions import State
-from tickwright.ports.store import Applied, Refused
+from tickwright.ports.store import Applied
 from tickwright.services.end import follow_up, owed_and_ttl
 from tickwright.services.kit import Kit
 
@@ -89,5 +89,7 @@ async def _tombstone(kit: Kit, head: Head, *, after: Instant, reason: Reason) ->
         return
     tombstone = finished_at_birth(born, State.CANCELLED, reason, now=now, retention_s=kit.retention_s)
     outcome = await kit.store.write(Insert(execution=tombstone))
-    if isinstance(outcome, Refused) and isinstance(outcome.old, Execution):
+    if isinstance(outcome, Applied):
+        kit.emit(EventName.EXECUTION_CANCELLED, executionId=born.ref.id, jobId=born.job_id, reason=reason.value)
+    elif isinstance(outcome.old, Execution):
         await cancel_surely(kit, outcome.old, reason)  # it exists now: a refused tombstone is no tombstone (R4)
