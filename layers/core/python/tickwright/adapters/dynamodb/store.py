@@ -21,6 +21,7 @@ from tickwright.adapters.dynamodb.single import write_alone
 from tickwright.adapters.dynamodb.tables import Table, TableNames
 from tickwright.adapters.dynamodb.transactions import write_together
 from tickwright.adapters.dynamodb.wire import Item
+from tickwright.adapters.readable import readable
 from tickwright.domain.changes import Change
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
@@ -172,7 +173,7 @@ class DynamoDbStore:
     async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
         """Heads that are due, oldest first."""
         values = {"bucket": wire.text(keys.due(bucket, lane)), "until": wire.number(until)}
-        return [jobs.head_from_item(item) for item in await self._reader.range(queries.DUE, values, limit=limit)]
+        return readable(await self._reader.range(queries.DUE, values, limit=limit), jobs.head_from_item, "head")
 
     async def waiting_eventually(self, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:
         """Executions whose wait is over, oldest first."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from tickwright.adapters.embedded.entities import EXECUTIONS, HEADS, PAGES, Entity, Key
+from tickwright.adapters.readable import readable
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.instants import Instant, from_key, to_key
@@ -66,7 +67,7 @@ def items(
 def due(connection: sqlite3.Connection, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
     """By the index heads_due."""
     rows = connection.execute(_DUE, (bucket, lane.value, until, limit))
-    return [HEADS.codec.load(doc) for (doc,) in rows]
+    return readable((doc for (doc,) in rows), HEADS.codec.load, "head")
 
 
 def waiting(connection: sqlite3.Connection, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:
