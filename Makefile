@@ -117,7 +117,7 @@ cron-vectors: setup ## Replay recorded cron answers (FILE=other.jsonl; both of o
 # ---------------------------------------------------------------- measure
 
 .PHONY: bench-cron
-bench-cron: setup ## Parse and next-tick times beside croniter and cronsim
+bench-cron: setup ## Parse and next-tick times beside croniter, cronsim and croner
 	@$(PY) -m tests.bench.cron
 
 .PHONY: bench-units

@@ -1,14 +1,19 @@
-"""How long do reading an expression and finding its next tick take, beside croniter and cronsim?
+"""How long do reading an expression and finding its next tick take, beside croniter, cronsim and croner?
 
-`python -m tests.bench.cron` runs the same expressions through each engine in one process and prints a table and one
-JSON line. Times are CPU microseconds, the best of several rounds, because the machine may be shared.
+`python -m tests.bench.cron` runs the same expressions through each engine and prints a table and one JSON line. croner
+is JavaScript and runs in a process of its own, where Node.js and npm are; the others share this one. Times are CPU
+microseconds, the best of several rounds, because the machine may be shared.
 """
 
 import json
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 from statistics import median
 
 from croniter import croniter
@@ -19,6 +24,7 @@ from tickwright.domain.schedules.expression import from_resolved
 from tickwright.domain.schedules.fields import parse_field
 from tickwright.domain.schedules.zones import load_zone
 
+CRONER = Path(__file__).parent / "croner"
 ROUNDS = 5
 STEPS = 20
 START = datetime(2026, 11, 29, 12, 0, 30, tzinfo=UTC)
@@ -42,7 +48,7 @@ Engine = Callable[[str, str], tuple[Callable[[], object], Callable[[], object]]]
 
 
 def expressions() -> list[tuple[str, str]]:
-    """Six hundred expressions that all three engines read alike, each in one of the zones."""
+    """Six hundred expressions that all engines read alike, each in one of the zones."""
     made = [
         (f"{minute} {hour} {day} * {weekday}", ZONES[(at + other) % len(ZONES)])
         for at, minute in enumerate(MINUTES)
@@ -124,6 +130,21 @@ def measure(engine: Engine) -> dict[str, dict[str, float]]:
     return {"parse_us": figures(reads), "next_us": figures(steps)}
 
 
+def measure_croner() -> dict[str, dict[str, float]]:
+    """The same in Node.js; ModuleNotFoundError where it cannot be had."""
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
+        raise ModuleNotFoundError("Node.js or npm is missing")
+    if not (CRONER / "node_modules" / "croner").is_dir():
+        subprocess.run([npm, "ci", "--silent"], cwd=CRONER, check=True)
+    asked = {"start": START.isoformat(), "rounds": ROUNDS, "steps": STEPS, "expressions": expressions()}
+    said = subprocess.run(
+        [node, str(CRONER / "bench.mjs")], input=json.dumps(asked), capture_output=True, text=True, check=True
+    )
+    pairs = json.loads(said.stdout)
+    return {"parse_us": figures(read for read, _ in pairs), "next_us": figures(step for _, step in pairs)}
+
+
 def decade() -> dict[str, float]:
     """Ten years of missed minutes, exactly, in milliseconds of CPU."""
     schedule = parse({"cron": "* * * * *", "timezone": "America/New_York"})
@@ -134,11 +155,16 @@ def decade() -> dict[str, float]:
 
 def main() -> None:
     """Print the table and the line."""
-    engines: dict[str, Engine] = {"tickwright": ours, "croniter": by_croniter, "cronsim": by_cronsim}
+    engines: dict[str, Callable[[], dict[str, dict[str, float]]]] = {
+        "tickwright": partial(measure, ours),
+        "croniter": partial(measure, by_croniter),
+        "cronsim": partial(measure, by_cronsim),
+        "croner": measure_croner,
+    }
     result: dict[str, dict[str, dict[str, float]]] = {}
     for name, engine in engines.items():
         try:
-            result[name] = measure(engine)
+            result[name] = engine()
         except ModuleNotFoundError as missing:
             print(f"{name}: not installed ({missing}); it is left out")
     print(f"{'600 expressions':16s} {'parse us p50':>13s} {'next us p50':>12s} {'p99':>8s} {'max':>8s}")

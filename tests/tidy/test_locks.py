@@ -54,9 +54,10 @@ def test_botocore_keeps_its_dateutil() -> None:
     assert _pins(ROOT / "layers" / "deps" / "requirements.lock")["python-dateutil"].startswith("2.")
 
 
-def test_the_npm_lock_pins_by_hash_without_addresses() -> None:
-    """The CDK command line is one package, pinned by its integrity."""
-    packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+@pytest.mark.parametrize("lock", ["package-lock.json", "tests/bench/croner/package-lock.json"])
+def test_an_npm_lock_pins_by_hash_without_addresses(lock: str) -> None:
+    """The CDK command line is one package, and the engine of the benchmark another, pinned by their integrity."""
+    packages = json.loads((ROOT / lock).read_text())["packages"]
     installed = {name: entry for name, entry in packages.items() if name}
 
     assert installed
