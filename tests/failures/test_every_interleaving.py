@@ -41,7 +41,7 @@ DEATHS = [
     ("due-skip", "fire", "resolve"),
     ("due-skip", "fire", "cancel_job"),
     ("due-skip", "fire", "run_now"),
-    ("due-allow", "fire", "edit"),
+    pytest.param("due-allow", "fire", "edit", marks=pytest.mark.nightly),
     ("due-allow", "fire", "pause"),
     ("running", "claim", "cancel_job"),
     ("running", "fail", "resolve"),
