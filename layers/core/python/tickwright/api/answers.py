@@ -35,11 +35,16 @@ class SpecJson(SpecFieldsJson):
 
 
 class MovingJson(TypedDict):
-    """What a job is and does, beside what its tenant wants. `activeExecutionId`: the run that occupies it."""
+    """What a job is and does, beside what its tenant wants.
+
+    `version` rises with every change, `definitionVersion` with every edit. `activeExecutionId`: the run that occupies
+    it or did so last; that run's status tells which.
+    """
 
     jobId: str
     status: str
     version: int
+    definitionVersion: int
     createdAt: str
     resolvedCron: list[str] | None
     nextRunAt: str | None
@@ -73,7 +78,7 @@ class PassedOverJson(TypedDict):
 
 
 class ExecutionFieldsJson(TypedDict):
-    """An execution without what may be long."""
+    """An execution without what may be long. `jobVersion`: the job's definitionVersion that it runs with."""
 
     executionId: str
     jobId: str

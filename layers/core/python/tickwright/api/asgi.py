@@ -54,8 +54,22 @@ async def _body(receive: Receive) -> bytes:
         message = await receive()
         body += message.get("body", b"")
         if not message.get("more_body", False):
-            break
+            return bytes(body)
+    await _swallow(receive)
     return bytes(body)
+
+
+async def _swallow(receive: Receive) -> None:
+    """Read the rest of a body that is refused, within bounds.
+
+    Whoever parts in the middle resets the connection, and the caller never sees why.
+    """
+    left = _SWALLOWED_BYTES_MAX
+    while left > 0:
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if not message.get("more_body", False):
+            return
 
 
 async def _send(send: Send, response: Response, *, parts: bool) -> None:
@@ -69,3 +83,4 @@ async def _send(send: Send, response: Response, *, parts: bool) -> None:
 
 
 _NOT_MODIFIED = 304
+_SWALLOWED_BYTES_MAX = 33_554_432

@@ -59,7 +59,10 @@ Text = Annotated[str, Field(min_length=1, max_length=limits.TAG_CHARS_MAX)]
 
 
 class HttpTarget(Shape):
-    """POSTs the payload to an address.
+    """POSTs to an address.
+
+    The body is JSON: executionId, jobId, scheduledTime, attempt, leaseEpoch, deadline, traceparent and payload. The
+    executionId is also sent as `Idempotency-Key`.
 
     2xx is a success; 408, 425, 429 and 5xx are tried again; other 4xx end the execution; redirects are not followed.
     """
@@ -160,7 +163,7 @@ class JobBody(Shape):
 
     schedule: Schedule
     target: Annotated[HttpTarget | PythonTarget, Field(discriminator="type")]
-    payload: Any = Field(default=None, description="Any JSON; handed to the target as it is.")
+    payload: Any = Field(default=None, description="Any JSON of up to 262,144 bytes; what the target gets carries it.")
     name: Annotated[str, Field(min_length=1, max_length=limits.NAME_CHARS_MAX)] | None = None
     retry_policy: RetryPolicy | None = None
     timeout_sec: Annotated[int, Field(ge=1, le=limits.TIMEOUT_S_MAX)] | None = Field(

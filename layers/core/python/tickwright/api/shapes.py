@@ -79,7 +79,7 @@ def _later(pointer: str, detail: ErrorDetails) -> str | None:
         return "This version does not have it yet; leave it out."
     given = (detail.get("ctx") or {}).get("tag") or detail["input"]
     if isinstance(given, str) and given in LATER_VALUES.get(pointer, ()):
-        return f"This version does not do {given!r} yet; {_remedy(detail)}"
+        return f"This version does not do {given!r} yet. {_remedy(detail)}"
     return None
 
 

@@ -92,6 +92,7 @@ def _moving(head: Head) -> MovingJson:
         "jobId": head.job_id,
         "status": head.status.value,
         "version": head.version,
+        "definitionVersion": head.definition_version,
         "createdAt": to_rfc3339(head.created_at),
         "resolvedCron": _resolved_cron(head.schedule),
         "nextRunAt": time_json(head.next_run_at),
