@@ -158,15 +158,16 @@ async def test_a_waiting_execution_is_cancelled_at_once(acme: Client) -> None:
 
 
 async def test_a_running_one_is_asked_to_stop(acme: Client) -> None:
-    """Its worker learns it with the next heartbeat, and whatever it reports then counts as stopped (B170)."""
+    """Its worker learns it with the next heartbeat; what it reports then is refused, and counts as stopped (B170)."""
     path = await a_running_one(acme)
     asked = await acme.send("POST", f"{path}/cancel")
     beat = await acme.send("POST", f"{path}/heartbeat", {"workerId": "w-1", "leaseEpoch": 1})
-    ended = await acme.send("POST", f"{path}/complete", {"leaseEpoch": 1, "result": 1})
+    told = await acme.send("POST", f"{path}/complete", {"leaseEpoch": 1, "result": 1})
+    ended = await acme.send("GET", path)
 
     assert (asked.status, asked.json["status"]) == (200, "CANCELLING")
-    assert (beat.status, beat.code) == (409, "cancelled")
-    assert (ended.status, ended.json["status"], ended.json["result"]) == (200, "CANCELLED", None)
+    assert (beat.status, beat.code) == (told.status, told.code) == (409, "cancelled")
+    assert (ended.json["status"], ended.json["result"]) == ("CANCELLED", None)
 
 
 async def test_a_finished_one_is_not_cancelled(acme: Client) -> None:

@@ -30,6 +30,7 @@ from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_k
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
 
+WAS_CANCELLED = Refusal(code=Code.CANCELLED, detail="The execution was cancelled; stop at once. No result is accepted.")
 OUT_OF_TIME = Refusal(code=Code.DEADLINE, detail="The attempt's time limit has ended; stop at once.")
 
 
@@ -68,7 +69,7 @@ def why_refused(old: Execution | None, epoch: Epoch) -> Refusal:
             code=Code.LEASE_LOST, detail=f"The execution {now_at}; leaseEpoch {epoch} has lost it. Stop at once."
         )
     if old.state in {State.CANCELLING, State.CANCELLED}:
-        return Refusal(code=Code.CANCELLED, detail="The execution was cancelled; stop at once.")
+        return WAS_CANCELLED
     if old.state is State.RUNNING:
         return OUT_OF_TIME
     return Refusal(code=Code.LEASE_LOST, detail=f"The execution is {old.state.value} already; nothing was changed.")
@@ -187,4 +188,7 @@ async def _report_by_id(
         return execution  # the same report again (B136)
     if execution.state is not State.RUNNING and execution.state is not State.CANCELLING:
         return why_refused(execution, Epoch(epoch))
-    return await report(kit, execution, result)
+    reported = await report(kit, execution, result)
+    # The holder has stopped, and its result counts for nothing: it is told so, as its heartbeat is (protocol 6).
+    was_stopped = isinstance(reported, Execution) and reported.state is State.CANCELLED
+    return WAS_CANCELLED if was_stopped else reported
