@@ -19,7 +19,7 @@ from tickwright.domain.transitions import IGNORED, REFUSED, TERMINAL, TRANSITION
 
 PARTS = ROOT / "docs" / "semantics.d"
 PAGE = ROOT / "docs" / "semantics.md"
-ORDER = ("intro.md", "core.md", "schedules.md", "api.md", "targets.md", "store.md", "not_promised.md")
+ORDER = ("intro.md", "core.md", "options.md", "schedules.md", "api.md", "targets.md", "store.md", "not_promised.md")
 _EVENT = re.compile(r'^    (\w+) = "(\w+)"(?:  # (.*))?$', re.MULTILINE)
 
 

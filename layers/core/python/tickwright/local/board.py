@@ -65,6 +65,8 @@ class Board:
 
     def emit(self, happening: Happening) -> None:
         """Note one event."""
+        if happening.name is EventName.JOB_SUBMITTED and happening.about["name"]:
+            self.labels.setdefault(happening.about["jobId"], happening.about["name"])
         state = _STATES.get(happening.name)
         execution_id = happening.about.get("executionId")
         if state is not None and execution_id is not None:

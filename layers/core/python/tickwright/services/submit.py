@@ -62,7 +62,7 @@ async def submit(
     head = new_head(kit, definition, first_run(definition))
     outcomes = await kit.store.write_together(_writes(kit, head, definition, request))
     if all(isinstance(outcome, Applied) for outcome in outcomes):
-        kit.emit(EventName.JOB_SUBMITTED, jobId=head.job_id, tenantId=tenant_id)
+        kit.emit(EventName.JOB_SUBMITTED, jobId=head.job_id, tenantId=tenant_id, name=spec.name or "")
         await fire_if_near(kit, head)
         return Submitted(head=head, definition=definition, replayed=False)
     refusal = await _judge(kit, outcomes, request)
