@@ -82,12 +82,10 @@ async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memor
     plans = [plan for head in ready if (plan := _plan(kit, head, seen, now)) is not None]
     if not plans:
         return _Fired(0, left)
-    await kit.store.put_page(
-        _page(kit, bucket, plans)
-    )  # J. Dying here: the entries are open, the index still shows them.
-    outcomes = await kit.store.write_each(
-        [plan.decided.advance for plan in plans]
-    )  # A. Dying here: resolve does I and S.
+    # J. Dying right after it: the entries are open, and the index still shows the heads.
+    await kit.store.put_page(_page(kit, bucket, plans))
+    # A. Dying right after it: whoever resolves the page does I and S.
+    outcomes = await kit.store.write_each([plan.decided.advance for plan in plans])
     moved = [(plan, head) for plan, outcome in zip(plans, outcomes, strict=True) if (head := _decided(plan, outcome))]
     for plan, head in moved:
         memory.note_decided(head.job_id, plan.decided.advance.fire or plan.decided.advance.tick)
