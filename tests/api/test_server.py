@@ -50,8 +50,8 @@ async def test_a_query_is_decoded(http: httpx.AsyncClient) -> None:
     assert (len(found.json()["jobs"]), len(other.json()["jobs"])) == (1, 0)
 
 
-async def test_a_huge_body_is_refused_without_being_read(http: httpx.AsyncClient) -> None:
-    """The answer comes after the first megabyte, whatever follows."""
+async def test_a_huge_body_is_refused_without_being_read_to_its_end(http: httpx.AsyncClient) -> None:
+    """What is heard out has a bound of its own."""
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -69,6 +69,17 @@ async def test_a_huge_body_is_refused_without_being_read(http: httpx.AsyncClient
 
     assert got is None or got.status_code == 413
     assert sent < 64 * limits.BODY_BYTES_MAX
+
+
+async def test_a_body_that_is_too_large_is_heard_out_and_told_why(http: httpx.AsyncClient) -> None:
+    """Eight times the limit: whoever parted in the middle would reset the connection, and the sender never saw why."""
+    body = b"x" * (8 * limits.BODY_BYTES_MAX)
+
+    got = await http.post(
+        "/v1/jobs", content=body, headers={"Idempotency-Key": "k", "Content-Type": "application/json"}
+    )
+
+    assert (got.status_code, got.json()["code"]) == (413, "too_large")
 
 
 async def test_what_is_no_http_ends_its_connection_alone(server: HttpServer, http: httpx.AsyncClient) -> None:

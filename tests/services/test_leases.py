@@ -39,6 +39,18 @@ async def test_a_silent_owner_is_waited_for_one_lease(world: World) -> None:
 
 
 @pytest.mark.sem("SEM-BUCKET-1")
+async def test_who_is_alone_takes_what_a_dead_owner_held_at_once(world: World) -> None:
+    """A local program that holds its folder's lock: nobody else can be alive, so there is nobody to wait for."""
+    dead, alone = Leases(owner="a"), Leases(owner="b", alone=True)
+    await take(world.kit, dead, 0)
+
+    taken = await take(world.kit, alone, 0)
+
+    assert taken
+    assert not alone.mine[0].resolved, "what the dead one left in the air is still to be looked after"
+
+
+@pytest.mark.sem("SEM-BUCKET-1")
 async def test_an_owner_that_renews_keeps_its_bucket(world: World) -> None:
     """Each renewal starts the wait of all waiters anew."""
     a, b = Leases(owner="a"), Leases(owner="b")

@@ -255,6 +255,26 @@ async def test_a_stopping_worker_gives_back_what_does_not_end(world: World) -> N
 
 
 @pytest.mark.sem("SEM-DRAIN-1")
+async def test_a_worker_that_is_hurried_gives_back_at_once(world: World) -> None:
+    """A second wish to stop, within the grace: the run of an hour is given back, and no attempt is counted."""
+    await world.submit(schedule={"runAt": world.text(1_000)})
+    sleeps(world, HOUR)
+    loop, stop = a_worker(world), asyncio.Event()
+    going = asyncio.create_task(loop.run(stop))
+    await world.clock.sleep_ms(3_000)
+    stop.set()
+    await world.clock.sleep_ms(2_000)
+    hurried_at = world.clock.now()
+
+    loop.let_go()
+    await going
+
+    row = await world.only_execution()
+    assert (row.state, row.reason, row.attempt) == (State.RETRY, Reason.GIVEN_BACK, 0)
+    assert world.clock.now() - hurried_at <= 12_000  # two moments of a third of a heartbeat to let the target go
+
+
+@pytest.mark.sem("SEM-DRAIN-1")
 async def test_a_stopping_worker_takes_no_more(world: World) -> None:
     """What becomes visible after the stop is left to others."""
     sleeps(world, 15_000)

@@ -64,7 +64,7 @@ async def _swallow(receive: Receive) -> None:
 
     Whoever parts in the middle resets the connection, and the caller never sees why.
     """
-    left = _SWALLOWED_BYTES_MAX
+    left = limits.SWALLOWED_BYTES_MAX
     while left > 0:
         message = await receive()
         left -= len(message.get("body", b""))
@@ -83,4 +83,3 @@ async def _send(send: Send, response: Response, *, parts: bool) -> None:
 
 
 _NOT_MODIFIED = 304
-_SWALLOWED_BYTES_MAX = 33_554_432

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 # --- sizes -----------------------------------------------------------------------------------------------------
 PAYLOAD_BYTES_MAX = 262_144  # an item holds 400 KB; larger payloads need a place outside the store
 BODY_BYTES_MAX = 1_048_576  # semantics 1: any JSON up to 1 MB
+SWALLOWED_BYTES_MAX = 33_554_432  # of a body that is refused: so far its sender is heard out, and then told why
 RESULT_BYTES_MAX = 32_768  # semantics 5: larger results are handed over by reference
 ERROR_MESSAGE_CHARS_MAX = 2_000  # keeps the execution item at a few write units
 ERROR_TRACE_CHARS_MAX = 4_000
