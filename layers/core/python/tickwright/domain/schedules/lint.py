@@ -27,7 +27,6 @@ _STAR_STEP = re.compile(r"\*/([0-9]+)")
 _WHOLE_RANGES = {"0-59", "0-23"}
 _FEBRUARY = 2
 _WEEK = 7
-_CLOCK_FIELDS = 3
 
 
 def lint(schedule: Schedule, *, hashed: bool = False) -> tuple[LintNote, ...]:
