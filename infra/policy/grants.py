@@ -58,6 +58,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
         "api": (
             # Submit and run-now take the loop's steps for what is due now.
             Grant(Resource.JOBS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK)),
+            # Everybody's ticks are counted from the due index.
+            Grant(Resource.JOBS_DUE, (_QUERY,)),
             Grant(Resource.JOBS_TENANT, (_QUERY,)),
             # A job's ledger is queried, to be shown and to be retracted.
             Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),

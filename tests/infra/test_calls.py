@@ -227,6 +227,7 @@ def what_tenants_ask_for(installation: Installation) -> None:
     cron = installation.submit("k5", {"cron": "0 0 1 1 *"}, name="yearly", overlap={"mode": "allow"})
     path = f"/v1/jobs/{cron['jobId']}"
     assert installation.ask("GET", "/v1/jobs")["jobs"]
+    assert installation.ask("GET", "/v1/herd?scope=all")["bucketsRead"] == 1
     installation.ask("PATCH", path, {"name": "once-a-year"}, If_Match=cron["etag"])
     installation.ask("POST", f"{path}/pause", {})
     installation.ask("POST", f"{path}/resume", {})

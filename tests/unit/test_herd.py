@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.builders import a_head, a_job_id
-from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX, herd_of, minutes_of
+from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX, Herd, herd_of, minutes_of, scaled
 from tickwright.domain.instants import Instant, from_rfc3339
 from tickwright.domain.jobs import Head, JobStatus
 from tickwright.domain.schedules import compact, next_ticks, parse
@@ -79,3 +79,13 @@ def test_a_full_budget_leaves_out_the_schedules_that_fewest_share() -> None:
 
     assert (cut.jobs, cut.truncated, set(cut.minutes.values())) == (5, True, {5})
     assert (whole.jobs, whole.truncated, set(whole.minutes.values())) == (6, False, {5, 6})
+
+
+@pytest.mark.sem("SEM-SCHED-21")
+@pytest.mark.parametrize(("read", "counts"), [(16, [1, 7]), (3, [5, 37]), (1, [16, 112])])
+def test_what_some_buckets_hold_is_scaled_to_all(read: int, counts: list[int]) -> None:
+    """Rounded to the nearest; of sixteen buckets."""
+    herd = Herd(minutes={SINCE: 1, UNTIL: 7}, jobs=7, truncated=False)
+
+    assert list(scaled(herd, read, 16).minutes.values()) == counts
+    assert scaled(herd, read, 16).jobs == counts[1]

@@ -4,7 +4,7 @@ Must not know how the values are found (views.py). The schemas of openapi.json a
 checker holds views.py to them. Promise: SEM-API-2.
 """
 
-from typing import Any, Required
+from typing import Any, Literal, Required
 
 from typing_extensions import TypedDict
 
@@ -210,13 +210,21 @@ class MinuteJson(TypedDict):
 
 
 class HerdJson(TypedDict):
-    """Ticks a minute, without the empty ones, of so many jobs. `truncated`: others were left out to bound the work."""
+    """Ticks a minute, without the empty ones, of so many jobs. `truncated`: others were left out to bound the work.
 
+    Everybody's (`scope=all`) are counted in so many of the installation's buckets, and `estimated` from them where
+    they are not all; a tenant's own are counted job by job, and have no buckets.
+    """
+
+    scope: Literal["tenant", "all"]
     fromMinute: str
     toMinute: str
     minutes: list[MinuteJson]
     jobs: int
     truncated: bool
+    estimated: bool
+    bucketsRead: int | None
+    buckets: int | None
 
 
 class MeJson(TypedDict):

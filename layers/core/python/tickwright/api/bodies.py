@@ -282,6 +282,10 @@ class HerdQuery(BaseModel):
 
     from_at: Moment | None = Field(default=None, alias="from", description="Its minute is the first; now if absent.")
     to: Moment | None = Field(default=None, description="Its minute is not counted any more; a day later if absent.")
+    scope: Literal["tenant", "all"] = Field(
+        default="tenant",
+        description="Whose ticks: the tenant's own, or everybody's in the installation, which needs the scope `admin`.",
+    )
 
 
 class NoQuery(BaseModel):

@@ -11,7 +11,10 @@ from pydantic import BaseModel
 
 from tickwright.api.exchange import Caller, Request, Response, json_response
 from tickwright.api.pages import ListName, key_of_token, page_token
+from tickwright.api.problems import Refused
 from tickwright.domain.ids import TenantId
+from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.tenants import Scope
 from tickwright.ports.second_engine import SecondEngine
 from tickwright.services.kit import Kit
 
@@ -81,6 +84,13 @@ class Call:
     def _list_name(self) -> ListName:
         filters = tuple((name, value) for name, value in self.request.query if name not in {"limit", "nextToken"})
         return ListName(tenant_id=self.tenant_id, path=self.request.path, filters=filters)
+
+
+def check_scope(caller: Caller, scope: Scope) -> None:
+    """Refuse a caller whose key lacks a scope."""
+    if scope not in caller.scopes:
+        detail = f"The API key lacks the scope {scope.value}; use one that has it."
+        raise Refused(Refusal(code=Code.FORBIDDEN, detail=detail))
 
 
 def created(location: str, value: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:

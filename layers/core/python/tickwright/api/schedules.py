@@ -1,18 +1,21 @@
 """The endpoints of schedules: what one will do, and when a tenant's ticks fall together.
 
-Must not know how ticks are found. Promises: SEM-SCHED-14, SEM-SCHED-20.
+Must not know how ticks are found. Promises: SEM-SCHED-14, SEM-SCHED-20,
+SEM-SCHED-21.
 """
 
 from tickwright.api.answers import HerdJson
 from tickwright.api.bodies import HerdQuery, PreviewBody
-from tickwright.api.call import Call
+from tickwright.api.call import Call, check_scope
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.problems import invalid
 from tickwright.api.specs import read_moment, read_source
 from tickwright.api.views import preview_json
-from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX
+from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX, Herd
 from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.tenants import Scope
 from tickwright.services.herd import herd_map
+from tickwright.services.herd_of_all import HerdOfAll, herd_of_all
 from tickwright.services.preview import Question, preview_schedule
 
 
@@ -29,16 +32,38 @@ async def preview(call: Call) -> Response:
 
 async def herd(call: Call) -> Response:
     """GET /v1/herd."""
-    since, until = _span(call, call.asked(HerdQuery))
+    query = call.asked(HerdQuery)
+    if query.scope == "all":
+        check_scope(call.caller, Scope.ADMIN)
+    since, until = _span(call, query)
+    if query.scope == "all":
+        return json_response(200, _herd_of_all_json(await herd_of_all(call.kit, since, until), since, until))
     found = await herd_map(call.kit, call.tenant_id, since, until)
-    answer: HerdJson = {
+    return json_response(200, _herd_json(found, since, until))
+
+
+def _herd_of_all_json(found: HerdOfAll, since: Instant, until: Instant) -> HerdJson:
+    return {
+        **_herd_json(found.herd, since, until),
+        "scope": "all",
+        "estimated": found.buckets_read < found.buckets,
+        "bucketsRead": found.buckets_read,
+        "buckets": found.buckets,
+    }
+
+
+def _herd_json(found: Herd, since: Instant, until: Instant) -> HerdJson:
+    return {
+        "scope": "tenant",
         "fromMinute": to_rfc3339(since),
         "toMinute": to_rfc3339(until),
         "minutes": [{"at": to_rfc3339(minute), "ticks": found.minutes[minute]} for minute in sorted(found.minutes)],
         "jobs": found.jobs,
         "truncated": found.truncated,
+        "estimated": False,
+        "bucketsRead": None,
+        "buckets": None,
     }
-    return json_response(200, answer)
 
 
 def _span(call: Call, query: HerdQuery) -> tuple[Instant, Instant]:

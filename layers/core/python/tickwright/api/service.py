@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tickwright.api.bodies import Empty
-from tickwright.api.call import Api, Call
+from tickwright.api.call import Api, Call, check_scope
 from tickwright.api.etags import etag_of, is_current
 from tickwright.api.exchange import Caller, Request, Response
 from tickwright.api.keys import look_up
@@ -86,9 +86,8 @@ async def _caller(api: Api, request: Request) -> Caller:
 
 
 def _check_scope(route: Route, caller: Caller) -> None:
-    if route.scope is not None and route.scope not in caller.scopes:
-        detail = f"The API key lacks the scope {route.scope.value}; use one that has it."
-        raise Refused(Refusal(code=Code.FORBIDDEN, detail=detail))
+    if route.scope is not None:
+        check_scope(caller, route.scope)
 
 
 def _value(route: Route, request: Request) -> object:

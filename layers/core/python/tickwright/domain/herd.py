@@ -6,7 +6,7 @@ what ticks a job has missed. Promise: SEM-SCHED-20.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
@@ -44,6 +44,16 @@ def herd_of(heads: Iterable[Head], since: Instant, until: Instant, *, steps_max:
         steps += (len(found) + 1) * _weight(schedule)
         jobs += times
     return Herd(minutes=totals, jobs=jobs, truncated=False)
+
+
+def scaled(herd: Herd, buckets_read: int, buckets: int) -> Herd:
+    """What is in all buckets, judged by those that were read: each holds about as much. Nothing rounds to none."""
+    assert 0 < buckets_read <= buckets
+
+    def whole(count: int) -> int:
+        return (count * buckets + buckets_read // 2) // buckets_read
+
+    return replace(herd, minutes={at: whole(count) for at, count in herd.minutes.items()}, jobs=whole(herd.jobs))
 
 
 def minutes_of(schedule: Schedule, since: Instant, until: Instant, runs: int = 0) -> dict[Instant, int]:

@@ -1,0 +1,58 @@
+"""The herd of an installation: everybody's ticks a minute, estimated from as many whole buckets as the budget allows.
+
+A bucket is chosen by a hash of the job, so that any one is a fair sample of all; only minutes and counts leave. Must
+not know who may ask. Promise: SEM-SCHED-21.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tickwright.domain.herd import Herd, herd_of, scaled
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head
+from tickwright.domain.lanes import LANES
+from tickwright.services.kit import Kit
+
+HEADS_MAX = 4_000  # of at most 1 KB each: a second of reading and decoding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HerdOfAll:
+    """Everybody's ticks, and from how many of the buckets they were counted: from fewer than all it is an estimate."""
+
+    herd: Herd
+    buckets_read: int
+    buckets: int
+
+
+async def herd_of_all(kit: Kit, since: Instant, until: Instant, *, heads_max: int = HEADS_MAX) -> HerdOfAll:
+    """Read whole buckets up to the budget, count what is in them, and scale it to all."""
+    heads, buckets_read, is_cut = await _sample(kit, Instant(until - 1), heads_max)
+    found = scaled(herd_of(heads, since, until), buckets_read, kit.buckets)
+    herd = replace(found, truncated=found.truncated or is_cut)
+    return HerdOfAll(herd=herd, buckets_read=buckets_read, buckets=kit.buckets)
+
+
+async def _sample(kit: Kit, until: Instant, heads_max: int) -> tuple[list[Head], int, bool]:
+    """The heads of the first buckets, how many buckets they are, and whether the first alone was too much."""
+    heads: list[Head] = []
+    for bucket in range(kit.buckets):
+        found, is_cut = await _bucket(kit, bucket, until, heads_max - len(heads))
+        if is_cut and bucket > 0:
+            # A part of a bucket is no fair sample, since its heads are read in the order in which they are due.
+            return heads, bucket, False
+        heads += found
+        if is_cut or len(heads) == heads_max:
+            return heads, bucket + 1, is_cut
+    return heads, kit.buckets, False
+
+
+async def _bucket(kit: Kit, bucket: int, until: Instant, heads_max: int) -> tuple[Sequence[Head], bool]:
+    """All heads of a bucket that are due until then, and whether there are more than may be read."""
+    heads: list[Head] = []
+    for lane in LANES:
+        # One more than may be kept tells whether that is all.
+        heads += await kit.store.due_eventually(bucket, lane, until=until, limit=heads_max - len(heads) + 1)
+        if len(heads) > heads_max:
+            return heads[:heads_max], True
+    return heads, False
