@@ -4,19 +4,35 @@ The rest of the product imports from here alone. Must not know the time, the sto
 inside this package; everything that leaves it is an Instant. Promise: docs/semantics.md, SEM-SCHED-1 onwards.
 """
 
+from tickwright.domain.schedules.calendars import (
+    Calendar,
+    CalendarContent,
+    CalendarKind,
+    Window,
+    content_text,
+    from_content_text,
+    is_calendar_name,
+    read_calendar,
+)
+from tickwright.domain.schedules.closures import FOR_EVER, Stretch, closed_at, next_open, open_ticks
 from tickwright.domain.schedules.compact import compact, from_compact
 from tickwright.domain.schedules.expression import DayMatch, Expression
 from tickwright.domain.schedules.gaps import gap_skips
 from tickwright.domain.schedules.hashing import HashIdentity
 from tickwright.domain.schedules.lint import LintNote
 from tickwright.domain.schedules.preview import Preview, PreviewTick, disagreement, next_ticks, preview
-from tickwright.domain.schedules.refusals import FieldError, ScheduleRefused
+from tickwright.domain.schedules.refusals import CalendarRefused, FieldError, ScheduleRefused
 from tickwright.domain.schedules.spec import is_hashed, parse, refuse_if_never
 from tickwright.domain.schedules.ticks import count_ticks, latest_tick, next_tick
 from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule, Tick
 from tickwright.domain.schedules.zones import Gap, Overlap, tzdata_version
 
 __all__ = [
+    "FOR_EVER",
+    "Calendar",
+    "CalendarContent",
+    "CalendarKind",
+    "CalendarRefused",
     "Cron",
     "DayMatch",
     "Every",
@@ -31,18 +47,27 @@ __all__ = [
     "PreviewTick",
     "Schedule",
     "ScheduleRefused",
+    "Stretch",
     "Tick",
+    "Window",
+    "closed_at",
     "compact",
+    "content_text",
     "count_ticks",
     "disagreement",
     "from_compact",
+    "from_content_text",
     "gap_skips",
+    "is_calendar_name",
     "is_hashed",
     "latest_tick",
+    "next_open",
     "next_tick",
     "next_ticks",
+    "open_ticks",
     "parse",
     "preview",
+    "read_calendar",
     "refuse_if_never",
     "tzdata_version",
 ]

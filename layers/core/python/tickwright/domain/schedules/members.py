@@ -32,8 +32,13 @@ class Members:
         """The names present, no more than an answer can list."""
         return [name for name, _ in zip(self._values, range(_ERRORS_MAX), strict=False)]
 
+    @property
+    def errors(self) -> tuple[FieldError, ...]:
+        """What has been noted so far."""
+        return tuple(self._errors)
+
     def has(self, name: str) -> bool:
-        return name in self._values
+        return self._values.get(name) is not None
 
     def refuse(self, place: Place, code: str, message: str) -> None:
         """Note one thing to change; an empty name is the object itself."""
@@ -109,7 +114,27 @@ class Members:
         if not isinstance(value, Mapping):
             self._refuse_type(name, value, f"an object with {' and '.join(sorted(allowed))}")
             value = {}
-        inner = Members(value, self._errors, f"{self._prefix}/{name}")
+        return self._checked(value, name, f"/{name}", allowed)
+
+    def inners(self, name: str, most: int, allowed: set[str]) -> list["Members"]:
+        """The members of each object of a list, whose errors are noted here; none if the list is absent."""
+        value = self._values.get(name, [])
+        if not isinstance(value, list | tuple):
+            self._refuse_type(name, value, "a list of objects")
+            return []
+        if len(value) > most:
+            self.refuse(name, "too_many", f"{name} has {len(value)} entries; the most is {most}")
+            return []
+        found = []
+        for at, entry in enumerate(value):
+            if isinstance(entry, Mapping):
+                found.append(self._checked(entry, f"an entry of {name}", f"/{name}/{at}", allowed))
+            else:
+                self._refuse_type((name, at), entry, f"an object with {' and '.join(sorted(allowed))}")
+        return found
+
+    def _checked(self, value: Mapping[str, object], name: str, pointer: str, allowed: set[str]) -> "Members":
+        inner = Members(value, self._errors, self._prefix + pointer)
         for key in inner.names():
             if key not in allowed:
                 message = f"{shown(key)} is not a member of {name}; the members are {', '.join(sorted(allowed))}"

@@ -28,6 +28,14 @@ class ScheduleRefused(ValueError):  # noqa: N818 -- a refusal is an answer to a 
         self.errors = errors
 
 
+class CalendarRefused(ValueError):  # noqa: N818 -- as above
+    """The calendar was not accepted; `errors` holds everything that must change."""
+
+    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+        super().__init__("; ".join(f"{error.pointer or '/'}: {error.message}" for error in errors))
+        self.errors = errors
+
+
 class CronRefused(ValueError):  # noqa: N818 -- as above
     """One cron expression was not accepted; it has no pointer, since it may stand anywhere."""
 

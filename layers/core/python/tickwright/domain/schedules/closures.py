@@ -1,0 +1,159 @@
+"""When the calendars that a schedule names keep it from firing, and which of its ticks are left.
+
+An instant is open if no exclude calendar has it and, where include calendars are named, at least one of them has it.
+A day is that of the local date, so it begins at the first instant that has its date. Every search is bounded. Must not
+know the time, nor how calendars are kept. Promise: SEM-CAL-2, SEM-CAL-3.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tickwright.domain.instants import Instant
+from tickwright.domain.schedules.calendars import Calendar, CalendarKind, Window
+from tickwright.domain.schedules.dates import DaySet, day_set
+from tickwright.domain.schedules.ticks import next_tick
+from tickwright.domain.schedules.values import Schedule, Tick
+from tickwright.domain.schedules.walk import DAY_MAX, DAY_S
+from tickwright.domain.schedules.zoned import UTC_MAX
+from tickwright.domain.schedules.zones import Zone, piece_at, zone_under
+
+FOR_EVER = Instant(UTC_MAX * 1_000)
+# What one answer looks at: past it a stretch is cut (the next question goes on there), and a search gives up.
+_STRETCH_MS = 366 * 86_400_000
+_STRETCH_STEPS = 400
+_SEARCH_STEPS = 2_000
+_PIECES_MAX = 64  # a zone has some four a year
+_FAR_S = 2 * DAY_S  # beyond it a change of the clock, under a day, reaches no more
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """From `since` until just before `until` nothing may fire; `by` names the calendars that say so: holidays@3."""
+
+    since: Instant
+    until: Instant
+    by: str
+
+
+def closed_at(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Stretch | None:
+    """The closed stretch around an instant, or None if it is open.
+
+    `until` is the first instant that may be open; a stretch of more than a year may be cut there. The stretch may have
+    begun before `since`.
+    """
+    cursor, since = at, at
+    by: list[str] = []
+    for _ in range(_STRETCH_STEPS):
+        found = _closing(calendars, timezone, cursor)
+        if found is None:
+            break
+        since = min(since, found.since)
+        by += [] if found.by in by else [found.by]
+        cursor = found.until
+        if cursor >= FOR_EVER or cursor - at > _STRETCH_MS:
+            break
+    return Stretch(since, min(cursor, FOR_EVER), ", ".join(by)) if by else None
+
+
+def next_open(schedule: Schedule, calendars: Sequence[Calendar], after: Instant) -> Tick | None:
+    """The first open tick strictly later than `after`, or None if a bounded search finds none."""
+    return next(iter(open_ticks(schedule, calendars, after, 1)), None)
+
+
+def open_ticks(schedule: Schedule, calendars: Sequence[Calendar], after: Instant, n: int) -> tuple[Tick, ...]:
+    """The next n open ticks; fewer if the schedule ends or a bounded search finds no more."""
+    found: list[Tick] = []
+    cursor = after
+    for _ in range(_SEARCH_STEPS + n):
+        tick = next_tick(schedule, cursor) if len(found) < n else None
+        if tick is None:
+            break
+        closing = _closing(calendars, schedule.timezone, tick.at)
+        found += [tick] if closing is None else []
+        cursor = tick.at if closing is None else Instant(closing.until - 1)
+        assert cursor >= tick.at
+        if cursor >= FOR_EVER - 1:
+            break
+    return tuple(found)
+
+
+def _closing(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Stretch | None:
+    """What closes an instant: one exclude calendar, or all include calendars together."""
+    includes: list[Calendar] = []
+    inside = False
+    for calendar in calendars:
+        if calendar.content.kind is CalendarKind.INCLUDE:
+            includes.append(calendar)
+            inside = inside or _holding(calendar, timezone, at) is not None
+            continue
+        span = _holding(calendar, timezone, at)
+        if span is not None:
+            return Stretch(span.start, span.end, calendar.label)
+    if inside or not includes:
+        return None
+    until = min(_beginning(calendar, timezone, at) for calendar in includes)
+    return Stretch(at, until, " and ".join(calendar.label for calendar in includes))
+
+
+def _holding(calendar: Calendar, timezone: str, at: Instant) -> Window | None:
+    """A stretch of a calendar that has an instant, as long as one window or one run of days makes it."""
+    windows = calendar.content.windows
+    # Windows are sorted by their start, so those that have begun come first.
+    begun = bisect_right(windows, at, key=_start)
+    held = max((window for window in windows[:begun] if at < window.end), key=_end, default=None)
+    return held or _days_holding(calendar, timezone, at)
+
+
+def _days_holding(calendar: Calendar, timezone: str, at: Instant) -> Window | None:
+    days, zone = _days_of(calendar, timezone)
+    cursor = at // 1_000
+    since: int | None = None
+    for _ in range(_PIECES_MAX):
+        piece = piece_at(zone, cursor)
+        day = (cursor + piece.offset) // DAY_S
+        if not days.has(day):
+            break
+        since = max(piece.start, day * DAY_S - piece.offset) if since is None else since
+        run_end = days.run_end(day)
+        cursor = UTC_MAX if run_end > DAY_MAX else min(run_end * DAY_S - piece.offset, piece.end)
+        if cursor >= UTC_MAX or cursor * 1_000 - at > _STRETCH_MS:
+            break
+    return None if since is None else Window(Instant(since * 1_000), Instant(cursor * 1_000))
+
+
+def _beginning(calendar: Calendar, timezone: str, after: Instant) -> Instant:
+    """The first instant that a calendar has after one that it has not; FOR_EVER if there is none."""
+    windows = calendar.content.windows
+    coming = bisect_right(windows, after, key=_start)
+    first = windows[coming].start if coming < len(windows) else FOR_EVER
+    return min(first, _day_beginning(calendar, timezone, after))
+
+
+def _day_beginning(calendar: Calendar, timezone: str, after: Instant) -> Instant:
+    days, zone = _days_of(calendar, timezone)
+    cursor = after // 1_000
+    for _ in range(_PIECES_MAX):
+        piece = piece_at(zone, cursor)
+        day = days.first_from((cursor + piece.offset) // DAY_S)
+        if day is None:
+            return FOR_EVER
+        start = max(cursor, day * DAY_S - piece.offset)
+        if start < piece.end:
+            return Instant(start * 1_000)
+        # A clock that goes back soon may bring the day before again; far from it no change reaches the day.
+        cursor = piece.end if piece.end - cursor < _FAR_S else max(piece.end, start - _FAR_S)
+    return Instant(cursor * 1_000)
+
+
+def _days_of(calendar: Calendar, timezone: str) -> tuple[DaySet, Zone]:
+    content = calendar.content
+    return day_set(content.days, content.weekdays), zone_under(content.timezone or timezone)
+
+
+def _start(window: Window) -> Instant:
+    return window.start
+
+
+def _end(window: Window) -> Instant:
+    return window.end
