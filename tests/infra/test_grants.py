@@ -85,11 +85,11 @@ def test_the_authorizer_can_only_look_up_a_key(prod: Templates) -> None:
     assert granted(prod, "authorizer") == {("dynamodb:GetItem", "Control")}
 
 
-def test_only_the_scheduler_reads_the_due_index(prod: Templates) -> None:
-    """Whoever else read it would be a second opinion on what is due."""
+def test_only_the_scheduler_and_the_herd_map_read_the_due_index(prod: Templates) -> None:
+    """Whoever else read it would be a second opinion on what is due; the API only counts what it finds there."""
     readers = {function for function in GRANTS if any("due" in resource for _, resource in granted(prod, function))}
 
-    assert readers == {"scheduler"}
+    assert readers == {"scheduler", "api"}
 
 
 def test_nobody_scans_a_table(prod: Templates) -> None:
