@@ -13,6 +13,7 @@ from tickwright.domain.schedules import (
     Cron,
     DayMatch,
     Every,
+    FireWindow,
     Gap,
     HashIdentity,
     OneOff,
@@ -56,6 +57,8 @@ def test_a_cron_takes_all_its_options() -> None:
             "maxRuns": 10,
             "dst": {"gap": "skip", "overlap": "both"},
             "dayMatch": "and",
+            "window": 600,
+            "calendars": ["holidays", "freeze"],
         }
     )
 
@@ -64,6 +67,8 @@ def test_a_cron_takes_all_its_options() -> None:
     assert schedule.kind.day_match is DayMatch.AND
     assert (schedule.timezone, schedule.max_runs) == ("Europe/Berlin", 10)
     assert (schedule.dst_gap, schedule.dst_overlap) == (Gap.SKIP, Overlap.BOTH)
+    assert schedule.window is not None
+    assert (schedule.window.width_s, schedule.calendars) == (600, ("holidays", "freeze"))
     assert schedule.start_at == from_rfc3339("2026-12-01T00:00:00Z")
     assert schedule.end_at == from_rfc3339("2027-12-01T00:00:00Z")
 
@@ -116,8 +121,34 @@ REFUSALS: list[tuple[dict[str, object], dict[str, str]]] = [
     ({"every": "PT0.5S"}, {"/every": "out_of_range"}),
     ({"every": "P3661D"}, {"/every": "out_of_range"}),
     ({"every": "PT1M", "phase": "PT1M"}, {"/phase": "out_of_range"}),
-    ({"cron": "* * * * *", "window": 60}, {"/window": "not_supported_yet"}),
-    ({"cron": "* * * * *", "calendars": []}, {"/calendars": "not_supported_yet"}),
+    ({"after": "another"}, {"": "one_kind", "/after": "not_supported_yet"}),
+    ({"cron": "* * * * *", "window": 0}, {"/window": "bad_value"}),
+    ({"cron": "* * * * *", "window": 86_401}, {"/window": "bad_value"}),
+    ({"every": "PT1M", "window": True}, {"/window": "bad_value"}),
+    ({"every": "PT1M", "window": "PT1M"}, {"/window": "bad_value"}),
+    ({"runAt": "2026-12-01T00:00:00Z", "window": 60}, {"/window": "not_applicable"}),
+    ({"runAt": "2026-12-01T00:00:00Z", "calendars": ["a"]}, {"/calendars": "not_applicable"}),
+    ({"cron": "* * * * *", "calendars": []}, {"/calendars": "bad_value"}),
+    ({"cron": "* * * * *", "calendars": {"a": 1}}, {"/calendars": "bad_value"}),
+    (
+        {"cron": "* * * * *", "calendars": ["a", 7, ".b", "c/d", ""]},
+        {
+            "/calendars/1": "bad_value",
+            "/calendars/2": "bad_value",
+            "/calendars/3": "bad_value",
+            "/calendars/4": "bad_value",
+        },
+    ),
+    ({"cron": "* * * * *", "calendars": ["a", "b", "a"]}, {"/calendars/2": "repeated"}),
+    ({"cron": "* * * * *", "calendars": list("abcdef")}, {"/calendars": "too_many"}),
+    ({"cron": "* * * * *", "calendars": ["a" * 65]}, {"/calendars/0": "bad_value"}),
+    (
+        {
+            "cron": ["0 " + ",".join(map(str, range(24))) + f" {day} * *" for day in (1, 2, 3)],
+            "calendars": [letter * 64 for letter in "abcde"],
+        },
+        {"/calendars": "too_long"},
+    ),
     ({"cron": "* * * * *", "tz": "UTC"}, {"/tz": "unknown_field"}),
     ({"cron": "* * * * *", "a/b~c": 1}, {"/a~1b~0c": "unknown_field"}),
     ({f"member{number}": 1 for number in range(1_000)}, {"": "too_many"}),
@@ -165,7 +196,22 @@ def test_a_megabyte_is_refused_in_milliseconds_with_a_short_answer(spec: dict[st
 @pytest.mark.sem("SEM-SCHED-2")
 @given(
     st.dictionaries(
-        st.sampled_from(["cron", "every", "runAt", "timezone", "startAt", "endAt", "maxRuns", "dst", "phase", "x"]),
+        st.sampled_from(
+            [
+                "cron",
+                "every",
+                "runAt",
+                "timezone",
+                "startAt",
+                "endAt",
+                "maxRuns",
+                "dst",
+                "phase",
+                "x",
+                "window",
+                "calendars",
+            ],
+        ),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
             lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -235,6 +281,9 @@ def test_the_stored_form_stays_readable() -> None:
             dst_overlap=Overlap.BOTH,
         ),
         '{"p":60000,"h":5000}': Schedule(Every(60_000, 5_000)),
+        '{"p":60000,"w":[30,7],"k":["holidays","freeze"]}': Schedule(
+            Every(60_000), window=FireWindow(30, 7), calendars=("holidays", "freeze")
+        ),
         '{"r":1795993053000}': Schedule(OneOff(NOW)),
     }
 
@@ -257,6 +306,7 @@ def test_the_largest_stored_form_fits_the_head_item() -> None:
             "dst": {"gap": "skip", "overlap": "second"},
             "dayMatch": "and",
             "allowSeconds": True,
+            "window": 86_400,
         },
         identity=HashIdentity("t", "j"),
     )

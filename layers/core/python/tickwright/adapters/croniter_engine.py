@@ -23,6 +23,7 @@ class Fault(StrEnum):
     """What croniter 7 cannot read, or reads or computes wrongly."""
 
     NOT_CRON = "not_cron"  # no fault of its own: one-offs and intervals are arithmetic
+    WINDOW = "window"  # nor this: it has no windows, and nominal ticks are not those that fire
     SINGLE_VALUE_RANGE = "single_value_range"  # 5-5 is taken for the whole field
     NOT_READ = "not_read"  # LW, L-3, W in a list, an nth or last weekday beside plain ones
     NEAR_MONTH_END = "near_month_end"  # 31W falls on the last weekday of a month that has no 31st
@@ -48,6 +49,8 @@ class CroniterEngine:
         """Up to `count` ticks strictly later than `after`, within start and end, or why there is no opinion."""
         if not isinstance(schedule.kind, Cron):
             return NoOpinion(Fault.NOT_CRON)
+        if schedule.window is not None:
+            return NoOpinion(Fault.WINDOW)
         fault = next(filter(None, map(_fault_of_text, schedule.kind.expressions)), None)
         if fault is not None:
             return NoOpinion(fault)

@@ -22,13 +22,15 @@ from tickwright.domain.schedules.hashing import HashIdentity
 from tickwright.domain.schedules.lint import LintNote
 from tickwright.domain.schedules.preview import Preview, PreviewTick, disagreement, next_ticks, preview
 from tickwright.domain.schedules.refusals import CalendarRefused, FieldError, ScheduleRefused
-from tickwright.domain.schedules.spec import is_hashed, parse, refuse_if_never
+from tickwright.domain.schedules.spec import CALENDARS_MAX, WINDOW_S_MAX, is_hashed, parse, refuse_if_never
 from tickwright.domain.schedules.ticks import count_ticks, latest_tick, next_tick
-from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule, Tick
+from tickwright.domain.schedules.values import Cron, Every, FireWindow, OneOff, Schedule, Tick
 from tickwright.domain.schedules.zones import Gap, Overlap, tzdata_version
 
 __all__ = [
+    "CALENDARS_MAX",
     "FOR_EVER",
+    "WINDOW_S_MAX",
     "Calendar",
     "CalendarContent",
     "CalendarKind",
@@ -38,6 +40,7 @@ __all__ = [
     "Every",
     "Expression",
     "FieldError",
+    "FireWindow",
     "Gap",
     "HashIdentity",
     "LintNote",

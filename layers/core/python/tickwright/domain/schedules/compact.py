@@ -11,11 +11,11 @@ from typing import Any, assert_never
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.schedules.expression import DayMatch, from_resolved
-from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule
+from tickwright.domain.schedules.values import Cron, Every, FireWindow, OneOff, Schedule
 from tickwright.domain.schedules.zones import Gap, Overlap
 
 # Members: r runAt, p period, h phase, c cron texts, d day match, x seconds allowed, z zone, s start, e end, m max runs,
-# g gap, o overlap. A member that has its default is left out.
+# g gap, o overlap, w window (width and shift), k calendars. A member that has its default is left out.
 
 
 def compact(schedule: Schedule) -> str:
@@ -27,6 +27,8 @@ def compact(schedule: Schedule) -> str:
         "m": schedule.max_runs,
         "g": None if schedule.dst_gap is Gap.SHIFT else schedule.dst_gap.value,
         "o": None if schedule.dst_overlap is Overlap.FIRST else schedule.dst_overlap.value,
+        "w": None if schedule.window is None else [schedule.window.width_s, schedule.window.shift_s],
+        "k": list(schedule.calendars) or None,
     }
     kept = {key: value for key, value in members.items() if value is not None}
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=True)
@@ -44,6 +46,8 @@ def from_compact(text: str) -> Schedule:
         max_runs=members.get("m"),
         dst_gap=Gap(members.get("g", Gap.SHIFT)),
         dst_overlap=Overlap(members.get("o", Overlap.FIRST)),
+        window=FireWindow(*members["w"]) if "w" in members else None,
+        calendars=tuple(members.get("k", ())),
     )
 
 

@@ -19,7 +19,7 @@ from tickwright.domain.schedules.fields import (
     FieldSet,
     parse_field,
 )
-from tickwright.domain.schedules.phrases import joined, numbers, ordinal, spans, step_of
+from tickwright.domain.schedules.phrases import counted, joined, numbers, ordinal, spans, step_of
 from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule
 from tickwright.domain.schedules.zones import Gap, Overlap
 
@@ -37,7 +37,7 @@ _ALL_WEEKDAYS = (1 << 7) - 1
 
 def explain(schedule: Schedule) -> tuple[str, ...]:
     """Sentences: what fires when, the bounds, and what happens at clock changes."""
-    return (*_kind_sentences(schedule), *_bound_sentences(schedule))
+    return (*_kind_sentences(schedule), *_window_sentences(schedule), *_bound_sentences(schedule))
 
 
 def explain_expression(expression: Expression) -> str:
@@ -68,8 +68,21 @@ def _kind_sentences(schedule: Schedule) -> tuple[str, ...]:
             assert_never(schedule.kind)
 
 
+def _window_sentences(schedule: Schedule) -> tuple[str, ...]:
+    if schedule.window is None:
+        return ()
+    width, shift = counted(schedule.window.width_s, "second"), counted(schedule.window.shift_s, "second")
+    return (
+        f"Each time is the start of a window of {width}, in which this job fires after {shift}.",
+        "Where less than that is left to the next time or to the end, the delay shrinks in proportion.",
+    )
+
+
 def _bound_sentences(schedule: Schedule) -> tuple[str, ...]:
     sentences = []
+    if schedule.calendars:
+        told = f"calendars {', '.join(schedule.calendars)} close" if len(schedule.calendars) > 1 else ""
+        sentences.append(f"All this except where the {told or f'calendar {schedule.calendars[0]} closes'} it.")
     if schedule.start_at is not None:
         sentences.append(f"Nothing before {to_rfc3339(schedule.start_at)}.")
     if schedule.end_at is not None:

@@ -7,7 +7,7 @@ SEM-SCHED-9.
 from dataclasses import replace
 
 from tickwright.domain.instants import Instant
-from tickwright.domain.schedules.ticks import next_tick
+from tickwright.domain.schedules.nominal import next_nominal
 from tickwright.domain.schedules.values import Cron, Schedule, Tick
 from tickwright.domain.schedules.zones import Gap, changes
 
@@ -18,7 +18,7 @@ def gap_skips(schedule: Schedule, after: Instant, until: Instant) -> tuple[Tick,
         return ()
     shifting = replace(schedule, dst_gap=Gap.SHIFT)
     jumps = [change for change in changes(schedule.timezone, after // 1000, until // 1000) if change.forward > 0]
-    found = [next_tick(shifting, Instant(change.at * 1000 - 1)) for change in jumps]
+    found = [next_nominal(shifting, Instant(change.at * 1000 - 1)) for change in jumps]
     return tuple(
         tick
         for tick, change in zip(found, jumps, strict=True)

@@ -5,12 +5,15 @@ SEM-SCHED-14.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from tickwright.domain.instants import Instant
 from tickwright.domain.schedules.days import shape
 from tickwright.domain.schedules.explain import MONTHS
 from tickwright.domain.schedules.expression import Expression
-from tickwright.domain.schedules.phrases import joined
+from tickwright.domain.schedules.nominal import next_nominal
+from tickwright.domain.schedules.phrases import counted, joined
 from tickwright.domain.schedules.resolve import KINDS
 from tickwright.domain.schedules.values import Cron, Schedule
 
@@ -23,6 +26,9 @@ class LintNote:
     message: str
 
 
+# Enough for an hour of minutes and its last, shorter step. Bounds are left aside: they move no tick.
+_SAMPLED_TICKS = 62
+_SAMPLED_FROM = Instant(1_704_067_200_000)  # 2024, which began on a Monday and had a 29 February
 _STAR_STEP = re.compile(r"\*/([0-9]+)")
 _WHOLE_RANGES = {"0-59", "0-23"}
 _FEBRUARY = 2
@@ -31,13 +37,12 @@ _WEEK = 7
 
 def lint(schedule: Schedule, *, hashed: bool = False) -> tuple[LintNote, ...]:
     """The notes on a schedule; `hashed` when its times were chosen by H, so that they are no herd."""
-    if not isinstance(schedule.kind, Cron):
-        return ()
     notes = []
-    for expression in schedule.kind.expressions:
+    spread = hashed or schedule.window is not None
+    for expression in schedule.kind.expressions if isinstance(schedule.kind, Cron) else ():
         notes += [*_steps(expression), *_whole_ranges(expression), *_months(expression), *_day_rule(expression)]
-        notes += [] if hashed else _herd(expression)
-    return tuple(dict.fromkeys(notes))
+        notes += [] if spread else _herd(expression)
+    return (*dict.fromkeys(notes), *_window(schedule))
 
 
 def _steps(expression: Expression) -> list[LintNote]:
@@ -106,6 +111,27 @@ def _herd(expression: Expression) -> list[LintNote]:
     if clock not in (["0", "0"], ["0", "*"]) or (expression.has_seconds and texts[0] != "0"):
         return []
     offered = " ".join(["H", "H" if clock[1] == "0" else "*", *texts[-3:]])
-    return [
-        LintNote("herd", f"{expression.text} fires when many others do; {offered} gives this job a slot of its own")
-    ]
+    rest = f"{offered} gives this job a slot of its own, and window one within so many seconds after its time"
+    return [LintNote("herd", f"{expression.text} fires when many others do; {rest}")]
+
+
+def _window(schedule: Schedule) -> tuple[LintNote, ...]:
+    """A window that does not fit between two ticks."""
+    width_s = 0 if schedule.window is None else schedule.window.width_s
+    gap_s = _smallest_gap_s(schedule) if width_s else None
+    if gap_s is None or gap_s >= width_s:
+        return ()
+    rest = f"the next tick may come after {counted(gap_s, 'second')}: there the window shrinks, so that order is kept"
+    return (LintNote("window_shrinks", f"window is {counted(width_s, 'second')} long, but {rest}"),)
+
+
+def _smallest_gap_s(schedule: Schedule) -> int | None:
+    """The smallest distance of two ticks among the first of a sample year, rounded up."""
+    sampled = replace(schedule, window=None, start_at=_SAMPLED_FROM, end_at=None)
+    at = [_SAMPLED_FROM]
+    while len(at) < _SAMPLED_TICKS:
+        tick = next_nominal(sampled, at[-1])
+        if tick is None:
+            break
+        at.append(tick.at)
+    return min((-((one - other) // 1000) for one, other in pairwise(at[1:])), default=None)

@@ -11,6 +11,11 @@ def numbers(bits: int) -> list[int]:
     return [at for at in range(bits.bit_length()) if bits >> at & 1]
 
 
+def counted(number: int, unit: str) -> str:
+    """`1 second`, `90 seconds`."""
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+
+
 def joined(parts: Sequence[str], word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     if len(parts) < 2:  # noqa: PLR2004 -- one part needs no word between

@@ -4,12 +4,13 @@ One place for the preview of the API and of create and update with `validateOnly
 second engine's answer come from the caller. Promise: SEM-SCHED-14.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from tickwright.domain.instants import Instant, to_datetime, to_rfc3339
 from tickwright.domain.schedules.explain import explain
 from tickwright.domain.schedules.lint import LintNote, lint
+from tickwright.domain.schedules.phrases import counted
 from tickwright.domain.schedules.ticks import next_tick
 from tickwright.domain.schedules.values import Cron, Every, Schedule, Tick
 from tickwright.domain.schedules.zoned import UTC_MAX
@@ -92,9 +93,20 @@ def _in_zone(schedule: Schedule, at: Instant) -> datetime:
 
 
 def _tick_note(schedule: Schedule, tick: Tick) -> str | None:
+    return "; ".join(filter(None, [_clock_note(schedule, tick), _slot_note(schedule, tick)])) or None
+
+
+def _slot_note(schedule: Schedule, tick: Tick) -> str | None:
+    if tick.nominal_at is None:
+        return None
+    late = counted((tick.at - tick.nominal_at) // 1000, "second")
+    return f"{late} after {_local(schedule, tick.nominal_at)}, in its window"
+
+
+def _clock_note(schedule: Schedule, tick: Tick) -> str | None:
     if tick.nominal_local is not None:
         return f"{tick.nominal_local} does not exist in {schedule.timezone}: fires at the first instant after the gap"
-    local = _in_zone(schedule, tick.at)
+    local = _in_zone(schedule, tick.at if tick.nominal_at is None else tick.nominal_at)
     if isinstance(schedule.kind, Every) or not _comes_twice(local):
         return None
     copy = "second" if local.fold else "first"
@@ -113,6 +125,8 @@ def _clock_notes(schedule: Schedule, now: Instant) -> tuple[LintNote, ...]:
     """The clock changes of the coming year that touch a wall-clock time of the schedule."""
     if not isinstance(schedule.kind, Cron) or all(one.periodic for one in schedule.kind.expressions):
         return ()
+    # The clock touches the nominal times, whatever slots they have.
+    schedule = replace(schedule, window=None)
     notes = []
     for change in changes(schedule.timezone, now // 1000, now // 1000 + _CHANGES_AHEAD_S):
         note = _gap_note(schedule, change.at) if change.forward > 0 else _overlap_note(schedule, change.at, change.back)

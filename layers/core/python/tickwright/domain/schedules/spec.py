@@ -7,35 +7,36 @@ lengths are looked at before contents. Promise: SEM-SCHED-2, SEM-SCHED-3.
 from collections.abc import Mapping
 
 from tickwright.domain.instants import Instant
+from tickwright.domain.schedules.calendars import CALENDAR_NAME_CHARS_MAX, is_calendar_name
 from tickwright.domain.schedules.durations import duration_ms
 from tickwright.domain.schedules.expression import DayMatch, Expression, from_resolved
-from tickwright.domain.schedules.hashing import NOBODY, HashIdentity
+from tickwright.domain.schedules.hashing import NOBODY, HashIdentity, slot
 from tickwright.domain.schedules.members import Members, Place
 from tickwright.domain.schedules.refusals import CronRefused, FieldError, ScheduleRefused, shown
 from tickwright.domain.schedules.resolve import resolve, split, uses_hash
 from tickwright.domain.schedules.ticks import next_tick
-from tickwright.domain.schedules.values import Cron, Every, OneOff, Schedule
+from tickwright.domain.schedules.values import Cron, Every, FireWindow, OneOff, Schedule
 from tickwright.domain.schedules.zones import Gap, Overlap, load_zone
 
 EXPRESSIONS_MAX = 20  # more would make one evaluation slower than a loop step allows
-EXPRESSIONS_BYTES_MAX = 512  # the head item must stay under a kilobyte, one write unit
+EXPRESSIONS_BYTES_MAX = 512  # with the calendars' names: the head item must stay under a kilobyte, one write unit
 PERIOD_MS_MIN = 1_000  # the scheduler loop's own step
 PERIOD_MS_MAX = 3_660 * 86_400_000  # ten years: longer is a mistake in the unit
 RUNS_MAX = 1_000_000_000
+WINDOW_S_MAX = 86_400  # a day: longer is another schedule
+CALENDARS_MAX = 5  # each is looked at for every tick
 
 _FIELDS_WITHOUT_SECONDS = 5
 _MEMBERS_MAX = 32  # more than there are; a hostile object is refused before it is looked through
 
-_BOUNDS = {"timezone", "startAt", "endAt", "maxRuns"}
+_REPEATED = {"timezone", "startAt", "endAt", "maxRuns", "window", "calendars"}
 _ALLOWED = {
     "runAt": {"runAt", "timezone"},
-    "every": {"every", "phase", *_BOUNDS},
-    "cron": {"cron", "dst", "dayMatch", "allowSeconds", *_BOUNDS},
+    "every": {"every", "phase", *_REPEATED},
+    "cron": {"cron", "dst", "dayMatch", "allowSeconds", *_REPEATED},
 }
 _KNOWN = set().union(*_ALLOWED.values())
 _LATER = {
-    "window": "leave it out; hashed fields (H) spread a herd today",
-    "calendars": "leave it out; write the days into cron today",
     "after": "leave it out; submit a job of its own with cron, every or runAt",
 }
 
@@ -54,9 +55,11 @@ def parse(spec: Mapping[str, object], *, identity: HashIdentity | None = None) -
     kind = _kind(members, kind_name, start_at, identity or NOBODY)
     gap, overlap = _clock_changes(members)
     max_runs = members.whole("maxRuns", 1, RUNS_MAX)
+    window = _window(members, identity or NOBODY)
+    calendars = _calendars(members, kind)
     members.raise_if_refused()
     assert kind is not None
-    return Schedule(kind, timezone, start_at, end_at, max_runs, gap, overlap)
+    return Schedule(kind, timezone, start_at, end_at, max_runs, gap, overlap, window, calendars)
 
 
 def refuse_if_never(schedule: Schedule, now: Instant) -> None:
@@ -75,7 +78,9 @@ def refuse_if_never(schedule: Schedule, now: Instant) -> None:
 
 
 def is_hashed(spec: Mapping[str, object]) -> bool:
-    """Whether an accepted schedule has an H, so that its times depend on whose it is."""
+    """Whether an accepted schedule has an H or a window, so that its times depend on whose it is."""
+    if spec.get("window") is not None:
+        return True
     cron = spec.get("cron")
     texts = [cron] if isinstance(cron, str) else cron
     return isinstance(texts, list) and any(uses_hash(split(text)) for text in texts)
@@ -157,6 +162,29 @@ def _duration(members: Members, name: str, low: int, high: int) -> int | None:
 def _clock_changes(members: Members) -> tuple[Gap, Overlap]:
     inner = members.inner("dst", {"gap", "overlap"})
     return inner.choice("gap", Gap.SHIFT), inner.choice("overlap", Overlap.FIRST)
+
+
+def _window(members: Members, identity: HashIdentity) -> FireWindow | None:
+    width_s = members.whole("window", 1, WINDOW_S_MAX)
+    return None if width_s is None else FireWindow(width_s, slot(identity, "window", width_s))
+
+
+def _calendars(members: Members, kind: OneOff | Every | Cron | None) -> tuple[str, ...]:
+    texts = members.texts("calendars", CALENDARS_MAX, "the name of a calendar") if members.has("calendars") else []
+    names: list[str] = []
+    for place, name in texts:
+        if not is_calendar_name(name):
+            rest = f"use up to {CALENDAR_NAME_CHARS_MAX} letters, digits and . _ -, letter or digit first"
+            members.refuse(place, "bad_value", f"{shown(name)} is no name of a calendar; {rest}")
+        elif name in names:
+            members.refuse(place, "repeated", f"{shown(name)} is named twice; name each calendar once")
+        else:
+            names.append(name)
+    texts_stored = [one.text for one in kind.expressions] if isinstance(kind, Cron) else []
+    if names and sum(map(len, [*names, *texts_stored])) > EXPRESSIONS_BYTES_MAX:
+        rest = f"exceed {EXPRESSIONS_BYTES_MAX} characters; use shorter names or fewer"
+        members.refuse("calendars", "too_long", f"the names and the expressions together {rest}")
+    return tuple(names)
 
 
 def _cron(members: Members, identity: HashIdentity) -> Cron | None:

@@ -35,8 +35,19 @@ class Cron:
 
 
 @dataclass(frozen=True, slots=True)
+class FireWindow:
+    """Within how many seconds after its time a tick may fire, and how many of them this job was given."""
+
+    width_s: int
+    shift_s: int
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.shift_s < self.width_s
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
-    """A kind with its zone, its bounds (both ends included) and its policy at clock changes."""
+    """A kind with its zone, its bounds (both ends included), its policy at clock changes, its window and calendars."""
 
     kind: OneOff | Every | Cron
     timezone: str = "UTC"
@@ -45,6 +56,8 @@ class Schedule:
     max_runs: int | None = None
     dst_gap: Gap = Gap.SHIFT
     dst_overlap: Overlap = Overlap.FIRST
+    window: FireWindow | None = None
+    calendars: tuple[str, ...] = ()
     zone: Zone = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -54,7 +67,12 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """An instant at which the schedule fires; a shifted one names the local time that the clock jumped over."""
+    """An instant at which the schedule fires.
+
+    One that stands for a local time which the clock jumped over names it; one in a slot of a window, its nominal
+    instant.
+    """
 
     at: Instant
     nominal_local: str | None = None
+    nominal_at: Instant | None = None
