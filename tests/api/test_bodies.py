@@ -147,7 +147,6 @@ async def test_a_wrong_member_is_named_by_its_pointer(
     [
         {"deadline": {"by": "06:00"}}, {"waitFor": []}, {"steps": []}, {"concurrencyKey": "k"}, {"startWithinSec": 5},
         {"overlap": {"mode": "queue"}}, {"overlap": {"mode": "replace"}}, {"overlap": {"mode": "skip", "limit": 3}},
-        {"schedule": {"runAt": IN_A_YEAR, "calendars": []}}, {"schedule": {"runAt": IN_A_YEAR, "window": 5}},
         {"schedule": {"after": "job"}}, {"target": {"type": "lambda"}}, {"target": {"type": "pool"}},
     ],
 )  # fmt: skip

@@ -84,6 +84,20 @@ async def test_a_hash_without_a_job_is_told_as_an_example(acme: Client) -> None:
     assert [note["code"] for note in one["lint"]] == ["hashed"]
 
 
+@pytest.mark.sem("SEM-SCHED-14", "SEM-SCHED-22")
+async def test_a_window_is_previewed_in_slots_and_without_a_job_as_an_example(acme: Client) -> None:
+    """Each tick says which time it comes from, and the same one each time."""
+    schedule = {"cron": "0 6 * * *", "startAt": "2098-01-01T00:00:00Z", "window": 3_600}
+    told, again = [await looked_at(acme, schedule) for _ in range(2)]
+
+    assert told == again
+    assert [note["code"] for note in told["lint"]] == ["rare", "hashed"]
+    assert {tick["at"][11:14] for tick in told["ticks"]} == {"06:"}
+    assert told["ticks"][0]["at"] != "2098-01-01T06:00:00.000Z"
+    assert told["ticks"][0]["note"].endswith("after 2098-01-01T06:00:00+00:00, in its window")
+    assert told["secondEngine"] is None
+
+
 async def test_a_preview_ends_where_the_schedule_does(acme: Client) -> None:
     """By `maxRuns`, by `endAt`, or because it fires once."""
     hourly = {"every": "PT1H", "startAt": "2098-01-01T00:00:00Z"}

@@ -91,6 +91,14 @@ def test_what_is_not_cron_is_not_its_business() -> None:
 
 
 @pytest.mark.sem("SEM-SCHED-15")
+def test_a_window_is_not_its_business() -> None:
+    """It has none: its nominal ticks beside our slots would be a disagreement each time."""
+    said = ENGINE.next_ticks(parse({"cron": "0 6 * * *", "window": 600}), from_rfc3339("2026-01-01T00:00:00Z"), 3)
+
+    assert said == NoOpinion(Fault.WINDOW)
+
+
+@pytest.mark.sem("SEM-SCHED-15")
 def test_bounds_unions_and_policies_reach_the_second_engine() -> None:
     """Start, end, lists and `dayMatch` are its business too."""
     schedule = parse(

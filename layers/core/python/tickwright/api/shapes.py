@@ -20,7 +20,7 @@ _BITS_SHOWN = 128
 # Names and values that semantics.md has, and that this version does not do yet.
 LATER_MEMBERS = frozenset(
     {
-        "/deadline", "/startWithinSec", "/waitFor", "/steps", "/concurrencyKey", "/after", "/window", "/calendars",
+        "/deadline", "/startWithinSec", "/waitFor", "/steps", "/concurrencyKey", "/after",
         "/overlap/limit", "/overlap/keep", "/overlap/maxConcurrent", "/catchup/maxRuns",
     }
 )  # fmt: skip
