@@ -48,7 +48,8 @@ _STEPS = (
     Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
     Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
     Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
-    Grant(Resource.CONTROL, (_GET, _PUT, _UPDATE)),
+    # A bucket's lease is read alone, the calendars that a schedule names together.
+    Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT, _UPDATE)),
     _SEND,
     _BURY,
 )
@@ -66,7 +67,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
             Grant(Resource.JOURNAL, (_PUT,)),
             # Names, idempotency records, keys: a transaction that was refused reads them again together.
-            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK)),
+            # A tenant's calendars are queried, to be listed and to be counted.
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
             _SEND,
             _BURY,
         ),

@@ -12,6 +12,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import RUN, CatchUp, CatchUpMode, Definition, Head, JobSpec, JobStatus, Overlap, Target
 from tickwright.domain.journal import Entry, Page
 from tickwright.domain.lanes import Lane
+from tickwright.domain.schedules import Calendar, CalendarContent, CalendarKind
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, Scope
 from tickwright.domain.transitions import TERMINAL, State
 from tickwright.ports.queue import DeadLetter, Hint
@@ -190,6 +191,19 @@ def an_idempotency_record(**shown: Any) -> IdempotencyRecord:  # noqa: ANN401 - 
 def a_name_record(**shown: Any) -> NameRecord:  # noqa: ANN401 - any field of the class
     """The name *nightly* of JOB."""
     return NameRecord(**({"tenant_id": TENANT, "name": "nightly", "job_id": JOB} | shown))
+
+
+def a_calendar(**shown: Any) -> Calendar:  # noqa: ANN401 - any field of the class
+    """The first version of *holidays*, which is closed on every Christmas Day and on weekends."""
+    given: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "name": "holidays",
+        "version": 1,
+        "content": CalendarContent(kind=CalendarKind.EXCLUDE, days=("--12-25",), weekdays=("sat", "sun")),
+        "updated_at": TICK,
+        "write_token": an_id(40),
+    }
+    return Calendar(**(given | shown))
 
 
 def an_api_key(**shown: Any) -> ApiKey:  # noqa: ANN401 - any field of the class

@@ -17,6 +17,7 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable, Unavailable
 from tickwright.ports.queue import DeadLetter, Hint, Queue, Received
@@ -236,6 +237,20 @@ class FaultyStore:
     async def named(self, tenant_id: TenantId, name: str) -> NameRecord | None:
         """A strong read."""
         return await self._read("named", lambda: self._store.named(tenant_id, name))
+
+    async def calendars(self, tenant_id: TenantId, names: Sequence[str]) -> dict[str, Calendar]:
+        """A strong read."""
+        return await self._read("calendars", lambda: self._store.calendars(tenant_id, names))
+
+    async def calendar_versions(self, tenant_id: TenantId, name: str, versions: Sequence[int]) -> dict[int, Calendar]:
+        """A strong read."""
+        return await self._read("calendar_versions", lambda: self._store.calendar_versions(tenant_id, name, versions))
+
+    async def calendars_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Calendar]:
+        """A strong read."""
+        return await self._read(
+            "calendars_of", lambda: self._store.calendars_of(tenant_id, limit=limit, after_key=after_key)
+        )
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """A strong read."""

@@ -10,6 +10,7 @@ from tests.contract.store.cases import NEXT, NOW, Case
 from tests.support.builders import (
     JOB,
     TICK,
+    a_calendar,
     a_definition,
     a_head,
     a_job_id,
@@ -18,6 +19,7 @@ from tests.support.builders import (
     an_idempotency_record,
     decided,
 )
+from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite, StillOpen
 from tickwright.domain.executions import Execution
@@ -25,6 +27,7 @@ from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Definition, Head, JobStatus
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
 from tickwright.ports.store import AnyChange, Applied, Store
 
@@ -136,6 +139,8 @@ OF_HEADS = (
 LEASE = BucketLease(bucket=3, owner="loop-1", lease_epoch=Epoch(4), rvn=an_id(20))
 RECORD = an_idempotency_record()
 NAME = a_name_record()
+CALENDAR = a_calendar()
+KEPT = a_calendar(write_token=an_id(44))  # known by its token as a version that is kept, not as what stands now
 
 OF_OTHERS = (
     Case(
@@ -202,6 +207,27 @@ OF_OTHERS = (
         again=True,
     ),
     Case(
+        name="put a new calendar",
+        change=PutCalendar(calendar=CALENDAR),
+        accepts=None,
+        refuses=(replace(CALENDAR, write_token=an_id(41)),),
+        again=True,
+    ),
+    Case(
+        name="put a calendar in place of what was seen",
+        change=PutCalendar(calendar=replace(CALENDAR, version=2, write_token=an_id(42)), seen_token=an_id(40)),
+        accepts=CALENDAR,
+        refuses=(replace(CALENDAR, write_token=an_id(41)), replace(CALENDAR, version=2, write_token=an_id(43))),
+        again=True,
+    ),
+    Case(
+        name="keep a version of a calendar",
+        change=PutCalendarVersion(calendar=KEPT),
+        accepts=None,
+        refuses=(),
+        again=True,
+    ),
+    Case(
         name="give a name up",
         change=PutName(record=replace(NAME, released=True)),
         accepts=NAME,
@@ -235,6 +261,8 @@ def _ways_to(item: Any) -> list[AnyChange]:  # noqa: ANN401 - items of any kind
             return [PutIdempotency(record=item, now=Instant(0))]
         case NameRecord():
             return [PutName(record=item)]
+        case Calendar():
+            return [PutCalendar(calendar=item)]
         case _:
             raise TypeError(f"{item} is of no kind that a store knows")
 
@@ -271,5 +299,13 @@ async def stored_like(store: Store, item: Any) -> Any:  # noqa: ANN401 - items o
             return await store.idempotency(item.tenant_id, item.key)
         case NameRecord():
             return await store.named(item.tenant_id, item.name)
+        case Calendar():
+            return await _calendar_like(store, item)
         case _:
             raise TypeError(f"{item} is of no kind that a store knows")
+
+
+async def _calendar_like(store: Store, item: Calendar) -> Calendar | None:
+    if item.write_token == KEPT.write_token:
+        return (await store.calendar_versions(item.tenant_id, item.name, [item.version])).get(item.version)
+    return (await store.calendars(item.tenant_id, [item.name])).get(item.name)

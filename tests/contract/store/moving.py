@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from tests.support.builders import JOB, a_job_id
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
 
 ThingT = TypeVar("ThingT")
@@ -32,9 +33,13 @@ def _moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
             return replace(thing, bucket=number)
         case IdempotencyRecord():
             return replace(thing, key=f"POST {number}", job_id=_moved(thing.job_id, number))
-        case NameRecord():
-            return replace(thing, name=f"job-{number}", job_id=_moved(thing.job_id, number))
+        case NameRecord() | Calendar():
+            return replace(_parts_moved(thing, number), name=f"job-{number}")
         case _ if is_dataclass(thing) and not isinstance(thing, type):
-            return replace(thing, **{f.name: _moved(getattr(thing, f.name), number) for f in fields(thing)})
+            return _parts_moved(thing, number)
         case _:
             return thing
+
+
+def _parts_moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
+    return replace(thing, **{f.name: _moved(getattr(thing, f.name), number) for f in fields(thing)})

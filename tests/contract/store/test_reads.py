@@ -9,22 +9,26 @@ from tests.support.builders import (
     JOB,
     TENANT,
     TICK,
+    a_calendar,
     a_definition,
     a_head,
     a_job_id,
     a_manual_key,
+    a_name_record,
     a_ref,
     an_api_key,
     an_execution,
     an_idempotency_record,
 )
+from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.heads import PutHead, Rewrite
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import TenantId, missed_key, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
-from tickwright.domain.tenants import PutIdempotency, Scope
+from tickwright.domain.schedules import CalendarContent, CalendarKind, Window
+from tickwright.domain.tenants import PutIdempotency, PutName, Scope
 from tickwright.domain.transitions import State
 from tickwright.ports.store import Applied, Store
 
@@ -211,3 +215,51 @@ async def test_an_execution_of_every_state_is_read_back_as_it_was_put(store: Sto
     await store.write_each([Insert(execution=execution) for execution in executions.values()])
 
     assert {state: await store.execution(execution.ref) for state, execution in executions.items()} == executions
+
+
+@pytest.mark.sem("SEM-CAL-4")
+async def test_a_calendar_is_read_as_it_stands_and_as_each_version_was(store: Store) -> None:
+    """Every member comes back; another tenant's of the same name is another."""
+    first = a_calendar(
+        content=CalendarContent(
+            kind=CalendarKind.INCLUDE,
+            timezone="Europe/Berlin",
+            days=("--02-29", "2026-12-24/2027-01-02"),
+            weekdays=("mon",),
+            windows=(Window(Instant(TICK), Instant(TICK + 1)),),
+            description='Größe und\n"Zeichen"',
+        )
+    )
+    second = a_calendar(version=2, retired=True, write_token="second")
+    await store.write_together([PutCalendar(calendar=first), PutCalendarVersion(calendar=first)])
+    await store.write_together(
+        [PutCalendar(calendar=second, seen_token=first.write_token), PutCalendarVersion(calendar=second)]
+    )
+
+    assert await store.calendars(TENANT, ["holidays", "absent", "holidays"]) == {"holidays": second}
+    assert await store.calendar_versions(TENANT, "holidays", [1, 2, 3]) == {1: first, 2: second}
+    assert await store.calendars(OTHER_TENANT, ["holidays"]) == {}
+
+
+@pytest.mark.sem("SEM-CAL-4")
+async def test_a_tenants_calendars_are_listed_by_name(store: Store) -> None:
+    """Page by page, each once, without their versions and without other tenants'; a name may begin another's."""
+    names = ["a", "a-b", "a.b", "b", "holidays"]
+    for name in reversed(names):
+        await store.write(PutCalendar(calendar=a_calendar(name=name)))
+        await store.write(PutCalendarVersion(calendar=a_calendar(name=name)))
+    await store.write(PutCalendar(calendar=a_calendar(tenant_id=OTHER_TENANT, name="c")))
+    await store.write(PutName(record=a_name_record()))
+
+    found: list[str] = []
+    after_key: str | None = None
+    for _ in range(len(names)):
+        page = await store.calendars_of(TENANT, limit=2, after_key=after_key)
+        found += [calendar.name for calendar in page.items]
+        after_key = page.next_key
+        if after_key is None:
+            break
+
+    assert found == names
+    assert after_key is None
+    assert [one.name for one in (await store.calendars_of(OTHER_TENANT, limit=9)).items] == ["c"]

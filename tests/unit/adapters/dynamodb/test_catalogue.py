@@ -8,7 +8,7 @@ import pytest
 from tests.contract.aws_grid import cases_of_executions, cases_of_heads
 from tickwright.adapters.dynamodb.requests.catalogue import CATALOGUE, request_of
 from tickwright.domain import leases, tenants
-from tickwright.domain.changes import executions, heads, moves
+from tickwright.domain.changes import calendars, executions, heads, moves
 
 
 def changes_in(module: ModuleType) -> set[type]:
@@ -20,7 +20,9 @@ def changes_in(module: ModuleType) -> set[type]:
     }
 
 
-@pytest.mark.parametrize("module", [executions, heads, moves, leases, tenants], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [executions, heads, moves, calendars, leases, tenants], ids=lambda module: module.__name__
+)
 def test_every_change_has_a_request(module: ModuleType) -> None:
     """A change that this store cannot carry out is found here, not in an installation."""
     assert changes_in(module)

@@ -17,6 +17,7 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 
 ItemT = TypeVar("ItemT")
@@ -130,6 +131,18 @@ class Store(Protocol):
 
     async def named(self, tenant_id: TenantId, name: str) -> NameRecord | None:
         """The job that has this name."""
+        ...
+
+    async def calendars(self, tenant_id: TenantId, names: Sequence[str]) -> dict[str, Calendar]:
+        """Those of a tenant's calendars that exist, as they stand now, retired ones too."""
+        ...
+
+    async def calendar_versions(self, tenant_id: TenantId, name: str, versions: Sequence[int]) -> dict[int, Calendar]:
+        """Those of these versions of a calendar that exist."""
+        ...
+
+    async def calendars_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Calendar]:
+        """A tenant's calendars by name, as they stand now, retired ones too."""
         ...
 
     async def api_key(self, key_hash: str) -> ApiKey | None:

@@ -10,6 +10,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 
+CALENDAR = "CALENDAR#"  # what the keys of all calendars begin with
 _CHECK_AT_DIGITS = 15  # milliseconds until the year 33658, fixed so that keys sort as instants do
 
 
@@ -88,6 +89,19 @@ def idempotency(tenant_id: TenantId, key: str) -> Item:
 def name(tenant_id: TenantId, name: str) -> Item:
     """One name of a tenant."""
     return _control(f"TENANT#{tenant_id}", f"NAME#{name}")
+
+
+# A calendar as it stands now, up to 32 KB: put (2 a KB, in a transaction), read strongly before a tick is decided (1
+# for each 4 KB). A tenant's calendars are one range by name.
+def calendar(tenant_id: TenantId, name: str) -> Item:
+    """One calendar of a tenant."""
+    return _control(f"TENANT#{tenant_id}", f"{CALENDAR}{name}")
+
+
+# A version of a calendar: put once in the same transaction (2 a KB), read when somebody asks for it.
+def calendar_version(tenant_id: TenantId, name: str, version: int) -> Item:
+    """One version of it."""
+    return _control(f"TENANT#{tenant_id}", f"CALENDARVERSION#{name}#{version:010d}")
 
 
 def _control(pk: str, sk: str) -> Item:

@@ -48,6 +48,17 @@ def after_job(tenant_id: TenantId, next_key: str) -> Item:
     return keys.head(JobId(job_id)) | {"tenantId": wire.text(tenant_id), "listedAs": wire.text(listed_as)}
 
 
+def calendars_of(tenant_id: TenantId) -> tuple[Query, Item]:
+    """A tenant's calendars."""
+    key = keys.calendar(tenant_id, "")
+    return queries.CALENDARS_OF_TENANT, {"pk": key["pk"], "prefix": wire.text(keys.CALENDAR)}
+
+
+def calendar_key(last: Item) -> str:
+    """Where a tenant's next calendars begin."""
+    return wire.as_text(last["sk"]).removeprefix(keys.CALENDAR)
+
+
 def attention_key(last: Item) -> str:
     """Where a tenant's next dead executions begin."""
     return f"{wire.as_number(last['failedAt'])} {wire.as_text(last['jobId'])} {wire.as_text(last['key'])}"

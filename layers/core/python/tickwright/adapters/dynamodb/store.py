@@ -30,6 +30,7 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.clock import Clock
 from tickwright.ports.entropy import Entropy
@@ -163,6 +164,28 @@ class DynamoDbStore:
         """The job that has this name."""
         item = await self._reader.get(Table.CONTROL, keys.name(tenant_id, name))
         return None if item is None else control.name_from_item(item)
+
+    async def calendars(self, tenant_id: TenantId, names: Sequence[str]) -> dict[str, Calendar]:
+        """Those that exist."""
+        asked = [keys.calendar(tenant_id, name) for name in _different(names)]
+        found = map(control.calendar_from_item, await self._reader.get_many(Table.CONTROL, asked))
+        return {calendar.name: calendar for calendar in found}
+
+    async def calendar_versions(self, tenant_id: TenantId, name: str, versions: Sequence[int]) -> dict[int, Calendar]:
+        """Those that exist."""
+        asked = [keys.calendar_version(tenant_id, name, version) for version in _different(versions)]
+        found = map(control.calendar_from_item, await self._reader.get_many(Table.CONTROL, asked))
+        return {calendar.version: calendar for calendar in found}
+
+    async def calendars_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Calendar]:
+        """A tenant's calendars by name."""
+        query, values = listings.calendars_of(tenant_id)
+        after = None if after_key is None else keys.calendar(tenant_id, after_key)
+        items, last = await self._reader.page(query, values, limit=limit, after=after)
+        return Listing(
+            items=[control.calendar_from_item(item) for item in items],
+            next_key=None if last is None else listings.calendar_key(last),
+        )
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""

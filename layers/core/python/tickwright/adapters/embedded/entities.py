@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tickwright.adapters.embedded.codec import Codec
-from tickwright.domain.changes import executions, heads, moves
+from tickwright.domain.changes import calendars, executions, heads, moves
 from tickwright.domain.executions import Execution
 from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, PutIdempotency, PutName
 
 ItemT = TypeVar("ItemT")
@@ -95,6 +96,7 @@ IDEMPOTENCY = Entity(
     save=_SAVE_CONTROL,
 )
 NAMES = Entity(codec=Codec(NameRecord), columns=lambda _record: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
+CALENDARS = Entity(codec=Codec(Calendar), columns=lambda _calendar: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 API_KEYS = Entity(codec=Codec(ApiKey), columns=lambda _key: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 
 
@@ -111,6 +113,24 @@ def idempotency_key(tenant_id: str, key: str) -> Key:
 def name_key(tenant_id: str, name: str) -> Key:
     """The job of this name within its tenant."""
     return f"TENANT#{tenant_id}", f"NAME#{name}"
+
+
+def calendar_key(tenant_id: str, name: str) -> Key:
+    """A tenant's calendar as it stands now; calendars of a tenant lie in the order of their names."""
+    return f"TENANT#{tenant_id}", f"CALENDAR#{name}"
+
+
+def calendar_version_key(tenant_id: str, name: str, version: int) -> Key:
+    """One version of a calendar."""
+    return f"TENANT#{tenant_id}", f"CALENDARVERSION#{name}#{version}"
+
+
+def _current(change: calendars.PutCalendar) -> Key:
+    return calendar_key(change.calendar.tenant_id, change.calendar.name)
+
+
+def _kept(change: calendars.PutCalendarVersion) -> Key:
+    return calendar_version_key(change.calendar.tenant_id, change.calendar.name, change.calendar.version)
 
 
 def api_key_key(key_hash: str) -> Key:
@@ -137,5 +157,7 @@ PLACES: dict[type, tuple[Entity[Any], Callable[[Any], Key]]] = {
     TakeBucket: (LEASES, lambda change: lease_key(change.bucket)),
     RenewBucket: (LEASES, lambda change: lease_key(change.bucket)),
     PutIdempotency: (IDEMPOTENCY, lambda change: idempotency_key(change.record.tenant_id, change.record.key)),
+    calendars.PutCalendar: (CALENDARS, _current),
+    calendars.PutCalendarVersion: (CALENDARS, _kept),
     PutName: (NAMES, lambda change: name_key(change.record.tenant_id, change.record.name)),
 }

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from tickwright.adapters.embedded.entities import EXECUTIONS, HEADS, PAGES, Entity, Key
+from tickwright.adapters.embedded.entities import CALENDARS, EXECUTIONS, HEADS, PAGES, Entity, Key, calendar_key
 from tickwright.adapters.readable import readable
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
@@ -15,6 +15,7 @@ from tickwright.domain.instants import Instant, from_key, to_key
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
+from tickwright.domain.schedules import Calendar
 from tickwright.ports.store import Listing
 
 ItemT = TypeVar("ItemT")
@@ -43,6 +44,8 @@ _ATTENTION = """
     WHERE tenant_id = :tenant_id AND failed_at IS NOT NULL AND (failed_at, job_id, key) < (:failed_at, :job_id, :key)
     ORDER BY failed_at DESC, job_id DESC, key DESC LIMIT :limit
 """
+# `$` follows `#`: the end of the calendars, of which each key begins with CALENDAR#.
+_CALENDARS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'CALENDAR$' ORDER BY sk LIMIT ?"
 _AFTER_ALL_KEYS = "~"  # keys begin with digits
 _AFTER_ALL_INSTANTS = 1 << 62
 _SEPARATOR = "\x00"  # in no name and no id
@@ -117,6 +120,14 @@ def attention(
     listing = _listing(rows, limit, lambda row: row, lambda row: _SEPARATOR.join((to_key(row[0]), *row[1:])))
     refs = [ExecutionRef(JobId(job_id), ExecutionKey(key)) for _, job_id, key in listing.items]
     return Listing(items=refs, next_key=listing.next_key)
+
+
+def calendars(
+    connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, after_key: str | None
+) -> Listing[Calendar]:
+    """By the primary key. No calendar has an empty name, so the first comes behind it."""
+    rows = connection.execute(_CALENDARS, (*calendar_key(tenant_id, after_key or ""), limit + 1)).fetchall()
+    return _listing(rows, limit, lambda row: CALENDARS.codec.load(row[0]), lambda found: found.name)
 
 
 def _attention_place(after_key: str | None) -> tuple[int, str, str]:

@@ -22,6 +22,7 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import AnyChange, Applied, Listing, Outcome, Unknown
@@ -121,6 +122,19 @@ class EmbeddedStore:
     async def named(self, tenant_id: TenantId, name: str) -> NameRecord | None:
         """The job that has this name."""
         return await self._item(entities.NAMES, entities.name_key(tenant_id, name))
+
+    async def calendars(self, tenant_id: TenantId, names: Sequence[str]) -> dict[str, Calendar]:
+        """Those that exist."""
+        return await self._items(entities.CALENDARS, {name: entities.calendar_key(tenant_id, name) for name in names})
+
+    async def calendar_versions(self, tenant_id: TenantId, name: str, versions: Sequence[int]) -> dict[int, Calendar]:
+        """Those that exist."""
+        keys = {version: entities.calendar_version_key(tenant_id, name, version) for version in versions}
+        return await self._items(entities.CALENDARS, keys)
+
+    async def calendars_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Calendar]:
+        """A tenant's calendars by name."""
+        return await self._read(partial(reads.calendars, tenant_id=tenant_id, limit=limit, after_key=after_key))
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""

@@ -92,8 +92,9 @@ def _closing(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Stret
             return Stretch(span.start, span.end, calendar.label)
     if inside or not includes:
         return None
+    since = max(_ending(calendar, timezone, at) for calendar in includes)
     until = min(_beginning(calendar, timezone, at) for calendar in includes)
-    return Stretch(at, until, " and ".join(calendar.label for calendar in includes))
+    return Stretch(since, until, " and ".join(calendar.label for calendar in includes))
 
 
 def _holding(calendar: Calendar, timezone: str, at: Instant) -> Window | None:
@@ -120,6 +121,18 @@ def _days_holding(calendar: Calendar, timezone: str, at: Instant) -> Window | No
         if cursor >= UTC_MAX or cursor * 1_000 - at > _STRETCH_MS:
             break
     return None if since is None else Window(Instant(since * 1_000), Instant(cursor * 1_000))
+
+
+def _ending(calendar: Calendar, timezone: str, before: Instant) -> Instant:
+    """An instant from which a calendar has nothing up to `before`, which it has not: the first, or a later one."""
+    windows = calendar.content.windows
+    begun = windows[: bisect_right(windows, before, key=_start)]
+    days, zone = _days_of(calendar, timezone)
+    piece = piece_at(zone, before // 1_000)
+    last = days.last_before((before // 1_000 + piece.offset) // DAY_S)
+    # A change of the clock cuts the answer, for a day may have come twice before it.
+    since = piece.start if last is None else max(piece.start, (last + 1) * DAY_S - piece.offset)
+    return max([Instant(since * 1_000), *map(_end, begun)])
 
 
 def _beginning(calendar: Calendar, timezone: str, after: Instant) -> Instant:

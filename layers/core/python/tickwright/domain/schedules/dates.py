@@ -58,6 +58,15 @@ class DaySet:
         first = min(found, default=None)
         return first if first is not None and first <= DAY_MAX else None
 
+    def last_before(self, day: int) -> int | None:
+        """The last named day before one that is not named, or None if there never was one."""
+        at = bisect_right(self.firsts, day) - 1
+        found = [self.lasts[at]] if at >= 0 else []
+        found += [day - back for back in range(1, 8) if _weekday(day - back) in self.weekdays][:1]
+        yearly = self._yearly_before(day)
+        found += [] if yearly is None else [yearly]
+        return max(found, default=None)
+
     def _range_of(self, day: int) -> int | None:
         """The last day of the range that holds a day."""
         at = bisect_right(self.firsts, day) - 1
@@ -77,6 +86,15 @@ class DaySet:
             for month, number in self.yearly:
                 found = _number(later, month, number)
                 if found is not None and found >= day:
+                    return found
+        return None
+
+    def _yearly_before(self, day: int) -> int | None:
+        year = _date(min(max(day, DAY_MIN), DAY_MAX)).year
+        for earlier in range(year, max(year - _YEARLY_WAIT_YEARS, 0), -1):
+            for month, number in reversed(self.yearly):
+                found = _number(earlier, month, number)
+                if found is not None and found < day:
                     return found
         return None
 

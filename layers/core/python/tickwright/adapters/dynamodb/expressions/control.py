@@ -1,4 +1,7 @@
-"""How bucket leases, idempotency records and names are written. The meaning: domain/leases.py, domain/tenants.py."""
+"""How bucket leases, idempotency records, names and calendars are written.
+
+The meaning: domain/leases.py, domain/tenants.py, domain/changes/calendars.py.
+"""
 
 from tickwright.adapters.dynamodb.expressions.write import Kind, Write
 
@@ -33,4 +36,20 @@ PUT_NAME = Write(
     condition="attribute_not_exists(#pk) OR #released = :true OR #jobId = :jobId",
     kind=Kind.PUT,
     batched=False,
+)
+PUT_NEW_CALENDAR = Write(
+    says="A calendar under a name that never had one.",
+    condition="attribute_not_exists(#pk)",
+    kind=Kind.PUT,
+)
+PUT_CALENDAR = Write(
+    says="A calendar in place of the one that was seen: any write of it changes the token.",
+    condition="#writeToken = :seenToken",
+    kind=Kind.PUT,
+    batched=False,
+)
+PUT_CALENDAR_VERSION = Write(
+    says="A version of a calendar is kept as it was written.",
+    condition="attribute_not_exists(#pk)",
+    kind=Kind.PUT,
 )

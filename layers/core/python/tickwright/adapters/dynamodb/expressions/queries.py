@@ -59,6 +59,11 @@ EXECUTIONS_OF_JOB_SINCE = Query(
     condition="#jobId = :jobId AND #key >= :since",
     newest_first=True,
 )
+CALENDARS_OF_TENANT = Query(
+    says="A tenant's calendars by name.",
+    table=Table.CONTROL,
+    condition="#pk = :pk AND begins_with(#sk, :prefix)",
+)
 PAGES = Query(
     says="The pages of a bucket whose check has come, from the start of the partition, so a late page is found.",
     table=Table.JOURNAL,

@@ -1,12 +1,13 @@
-"""What the small records look like: bucket leases, API keys, idempotency records and names.
+"""What the small records look like: bucket leases, API keys, idempotency records, names, calendars.
 
 `ttl`, in seconds, lets DynamoDB forget an idempotency record in the days after its end; `expiresAt` says when it ends.
 """
 
 from tickwright.adapters.dynamodb import keys, wire
-from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Field, Shape, set_of
+from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Codec, Field, Shape, set_of
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.schedules import Calendar, content_text, from_content_text
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, Scope
 
 _MS_IN_S = 1_000
@@ -53,6 +54,24 @@ _NAME = Shape(
         Field("released", "released", FLAG),
     ),
 )
+_CALENDAR = Shape(
+    Calendar,
+    (
+        Field("tenant_id", "tenantId", TEXT),
+        Field("name", "name", TEXT),
+        Field("version", "version", NUMBER),
+        Field(
+            "content",
+            "content",
+            Codec(
+                lambda content: wire.text(content_text(content)), lambda value: from_content_text(wire.as_text(value))
+            ),
+        ),
+        Field("updated_at", "updatedAt", NUMBER),
+        Field("retired", "retired", FLAG),
+        Field("write_token", "writeToken", TEXT),
+    ),
+)
 
 
 def lease_to_item(lease: BucketLease) -> Item:
@@ -94,3 +113,18 @@ def name_to_item(record: NameRecord) -> Item:
 def name_from_item(item: Item) -> NameRecord:
     """The record of an item."""
     return _NAME.entity(item)
+
+
+def calendar_to_item(calendar: Calendar) -> Item:
+    """A calendar as it stands now."""
+    return _CALENDAR.attributes(calendar) | keys.calendar(calendar.tenant_id, calendar.name)
+
+
+def calendar_version_to_item(calendar: Calendar) -> Item:
+    """A version of a calendar."""
+    return _CALENDAR.attributes(calendar) | keys.calendar_version(calendar.tenant_id, calendar.name, calendar.version)
+
+
+def calendar_from_item(item: Item) -> Calendar:
+    """The calendar of an item."""
+    return _CALENDAR.entity(item)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from tickwright.adapters.dynamodb.requests import control, executions, heads, moves
 from tickwright.adapters.dynamodb.requests.request import Request
+from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Claim, Fail, Heartbeat, Insert, Reap, StrikeOwed, Succeed
 from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite, StillOpen
 from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
@@ -35,6 +36,8 @@ CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
     RenewBucket: control.renew_bucket,
     PutIdempotency: control.put_idempotency,
     PutName: control.put_name,
+    PutCalendar: control.put_calendar,
+    PutCalendarVersion: control.put_calendar_version,
 }
 
 

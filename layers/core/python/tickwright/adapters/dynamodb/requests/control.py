@@ -1,4 +1,4 @@
-"""The changes of bucket leases, idempotency records and names as requests."""
+"""The changes of bucket leases, idempotency records, names and calendars as requests."""
 
 from tickwright.adapters.dynamodb import keys, wire
 from tickwright.adapters.dynamodb.expressions import control as expressions
@@ -7,6 +7,7 @@ from tickwright.adapters.dynamodb.items import control as items
 from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.adapters.dynamodb.tables import Table
 from tickwright.adapters.dynamodb.wire import Item
+from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.domain.tenants import PutIdempotency, PutName
 
@@ -60,6 +61,32 @@ def put_name(change: PutName) -> Request:
         read=items.name_from_item,
         values={"jobId": wire.text(record.job_id)},
         put=items.name_to_item(record),
+    )
+
+
+def put_calendar(change: PutCalendar) -> Request:
+    """Put a calendar where there was none, or in place of the one that was seen."""
+    seen, calendar = change.seen_token, change.calendar
+    return Request(
+        table=Table.CONTROL,
+        key=keys.calendar(calendar.tenant_id, calendar.name),
+        write=expressions.PUT_NEW_CALENDAR if seen is None else expressions.PUT_CALENDAR,
+        read=items.calendar_from_item,
+        values={} if seen is None else {"seenToken": wire.text(seen)},
+        put=items.calendar_to_item(calendar),
+    )
+
+
+def put_calendar_version(change: PutCalendarVersion) -> Request:
+    """Keep a version."""
+    calendar = change.calendar
+    return Request(
+        table=Table.CONTROL,
+        key=keys.calendar_version(calendar.tenant_id, calendar.name, calendar.version),
+        write=expressions.PUT_CALENDAR_VERSION,
+        read=items.calendar_from_item,
+        values={},
+        put=items.calendar_version_to_item(calendar),
     )
 
 
