@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from tickwright.domain import limits
 from tickwright.domain.jobs import JobStatus
+from tickwright.domain.schedules import CALENDAR_DESCRIPTION_CHARS_MAX, CALENDAR_ENTRIES_MAX, DAY_TEXT_CHARS_MAX
 
 HEADERS_MAX = 30
 HEADER_CHARS_MAX = 2_048
@@ -186,6 +187,37 @@ class PreviewBody(Shape):
     schedule: Schedule
     count: Annotated[int, Field(ge=1, le=PREVIEW_TICKS_MAX)] = 10
     from_at: Moment | None = Field(default=None, alias="from", description="Ticks after this instant; now if absent.")
+
+
+class CalendarWindowBody(Shape):
+    """A stretch of time; its end does not belong to it."""
+
+    start: Moment
+    end: Moment
+
+
+CalendarDay = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=DAY_TEXT_CHARS_MAX,
+        examples=["2026-12-25", "2026-12-24/2027-01-02", "--12-25"],
+        description="A day, a range of days with both its ends, or a day of every year.",
+    ),
+]
+
+
+class CalendarBody(Shape):
+    """Days and stretches of time that schedules keep out of, or keep to: 1 to 1,000 entries in all."""
+
+    type: Literal["exclude", "include"]
+    timezone: str | None = Field(
+        default=None, description="The IANA zone in which days are read; absent: each schedule's own."
+    )
+    days: Annotated[list[CalendarDay], Field(max_length=CALENDAR_ENTRIES_MAX)] = []
+    weekdays: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = []
+    windows: Annotated[list[CalendarWindowBody], Field(max_length=CALENDAR_ENTRIES_MAX)] = []
+    description: Annotated[str, Field(max_length=CALENDAR_DESCRIPTION_CHARS_MAX)] | None = None
 
 
 class BatchBody(Shape):

@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 import tickwright
-from tickwright.api.answers import ExecutionJson, JobJson
+from tickwright.api.answers import CalendarJson, ExecutionJson, JobJson
 from tickwright.api.bodies import Empty
 from tickwright.api.exchange import JSON_TYPE
 from tickwright.api.jobs import create
@@ -25,7 +25,7 @@ from tickwright.api.strict_json import MERGE_PATCH_TYPE
 
 _REF = "#/components/schemas/{model}"
 CREATED = 201
-_WITH_ETAG = (JobJson, ExecutionJson)
+_WITH_ETAG = (JobJson, ExecutionJson, CalendarJson)
 _ARGUMENTS = 2
 _TITLES = {
     200: "Done",
@@ -45,12 +45,12 @@ _TITLES = {
 }
 _HEADERS_TELL = {
     "Idempotency-Key": "Fresh for each new request; a repeat with the same key and body creates nothing twice.",
-    "If-Match": "The ETag of the job as the change was made from it.",
+    "If-Match": "The ETag of what is changed, as the change was made from it.",
     "If-None-Match": "The ETag of what the caller has; 304 if it is current.",
 }
 _ANSWER_HEADERS = {
     "X-Request-Id": "Names the request in logs; sent back as it came, or made.",
-    "ETag": "What is shown, for If-None-Match; for a job also If-Match.",
+    "ETag": "What is shown, for If-None-Match; for a job and a calendar also If-Match.",
     "Location": "Where it is.",
     "Idempotent-Replayed": "`true` where an earlier request has created it.",
 }
@@ -200,11 +200,12 @@ def _request_body(route: Route, body: type[BaseModel], schemas: _Schemas) -> dic
 def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     problem = {PROBLEM_TYPE: {"schema": schemas.of(ProblemJson)}}
     responses: dict[str, Any] = {
-        str(route.status): {
-            "description": _TITLES[route.status],
-            "headers": _answer_headers(route),
+        str(status): {
+            "description": _TITLES[status],
+            "headers": _answer_headers(route, status),
             "content": {JSON_TYPE: {"schema": schemas.of(route.answer)}},
         }
+        for status in ((route.status, CREATED) if route.may_create else (route.status,))
     }
     if route.validated is not None:
         _add_validated(responses, schemas.of(route.validated))
@@ -235,10 +236,10 @@ def _refusals(route: Route) -> set[int]:
     return {*usual, *keyed, *scoped, *found, *read, *route.refusals}
 
 
-def _answer_headers(route: Route) -> dict[str, Any]:
+def _answer_headers(route: Route, status: int) -> dict[str, Any]:
     names = ["X-Request-Id"]
     names += ["ETag"] if route.method == "GET" or route.answer in _WITH_ETAG else []
-    names += ["Location"] if route.status == CREATED else []
+    names += ["Location"] if status == CREATED else []
     names += ["Idempotent-Replayed"] if route.endpoint is create else []
     return {name: {"description": _ANSWER_HEADERS[name], "schema": {"type": "string"}} for name in names}
 

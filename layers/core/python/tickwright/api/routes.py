@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tickwright.api import answers, bodies, executions, installation, jobs, schedules
+from tickwright.api import answers, bodies, calendars, executions, installation, jobs, schedules
 from tickwright.api.call import Call
 from tickwright.api.exchange import Response
 from tickwright.domain.tenants import Scope
@@ -29,6 +29,7 @@ class Route:
     says: str
     answer: Any
     status: int = 200
+    may_create: bool = False  # 201 in place of 200 where there was none
     validated: Any = None  # the answer, with 200, to a write with validateOnly
     scope: Scope | None = None
     is_open: bool = False
@@ -47,6 +48,7 @@ class Route:
 
 _READ, _WRITE, _WORK = Scope.JOBS_READ, Scope.JOBS_WRITE, Scope.EXECUTIONS_RUN
 _JOBS, _JOB, _EXECUTION = "/v1/jobs", "/v1/jobs/{jobId}", "/v1/executions/{executionId}"
+_CALENDAR = "/v1/calendars/{name}"
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
@@ -94,6 +96,19 @@ ROUTES: tuple[Route, ...] = (
           answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it failed"),
     Route(method="POST", path="/v1/schedules/preview", endpoint=schedules.preview, scope=_READ,
           body=bodies.PreviewBody, answer=answers.PreviewJson, says="Say what a schedule will do"),
+    Route(method="GET", path="/v1/calendars", endpoint=calendars.list_all, scope=_READ, query=bodies.Query,
+          answer=answers.CalendarsJson, says="List calendars by name"),
+    Route(method="PUT", path=_CALENDAR, endpoint=calendars.put, scope=_WRITE, body=bodies.CalendarBody,
+          answer=answers.CalendarJson, may_create=True, headers=("If-Match",), refusals=(412,),
+          says="Create a calendar, or make a new version of it"),
+    Route(method="GET", path=_CALENDAR, endpoint=calendars.get, scope=_READ, answer=answers.CalendarJson,
+          headers=("If-None-Match",), says="Get a calendar"),
+    Route(method="DELETE", path=_CALENDAR, endpoint=calendars.retire, scope=_WRITE, answer=answers.CalendarJson,
+          headers=("If-Match",), refusals=(412,), says="Retire a calendar; jobs that name it still go by it"),
+    Route(method="GET", path=f"{_CALENDAR}/versions", endpoint=calendars.list_all_versions, scope=_READ,
+          query=bodies.Query, answer=answers.CalendarVersionsJson, says="List a calendar's versions, newest first"),
+    Route(method="GET", path=f"{_CALENDAR}/versions/{{version}}", endpoint=calendars.get_one_version, scope=_READ,
+          answer=answers.CalendarJson, headers=("If-None-Match",), says="Get a version of a calendar"),
     Route(method="GET", path="/v1/herd", endpoint=schedules.herd, scope=_READ, query=bodies.HerdQuery,
           answer=answers.HerdJson, says="Count the ticks of the coming day by minute"),
     Route(method="GET", path="/v1/me", endpoint=installation.me, answer=answers.MeJson, says="Whose key this is"),

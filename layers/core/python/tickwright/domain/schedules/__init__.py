@@ -5,6 +5,8 @@ inside this package; everything that leaves it is an Instant. Promise: docs/sema
 """
 
 from tickwright.domain.schedules.calendars import (
+    CALENDAR_DESCRIPTION_CHARS_MAX,
+    CALENDAR_ENTRIES_MAX,
     Calendar,
     CalendarContent,
     CalendarKind,
@@ -16,6 +18,7 @@ from tickwright.domain.schedules.calendars import (
 )
 from tickwright.domain.schedules.closures import FOR_EVER, Stretch, closed_at, next_open, open_ticks
 from tickwright.domain.schedules.compact import compact, from_compact
+from tickwright.domain.schedules.dates import DAY_TEXT_CHARS_MAX
 from tickwright.domain.schedules.expression import DayMatch, Expression
 from tickwright.domain.schedules.gaps import gap_skips
 from tickwright.domain.schedules.hashing import HashIdentity
@@ -29,6 +32,9 @@ from tickwright.domain.schedules.zones import Gap, Overlap, tzdata_version
 
 __all__ = [
     "CALENDARS_MAX",
+    "CALENDAR_DESCRIPTION_CHARS_MAX",
+    "CALENDAR_ENTRIES_MAX",
+    "DAY_TEXT_CHARS_MAX",
     "FOR_EVER",
     "WINDOW_S_MAX",
     "Calendar",

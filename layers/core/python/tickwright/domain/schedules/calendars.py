@@ -18,7 +18,7 @@ from tickwright.domain.schedules.refusals import CalendarRefused, FieldError, sh
 from tickwright.domain.schedules.zones import load_zone
 
 CALENDAR_NAME_CHARS_MAX = 64
-ENTRIES_MAX = 1_000  # a century of public holidays
+CALENDAR_ENTRIES_MAX = 1_000  # a century of public holidays
 CALENDAR_DESCRIPTION_CHARS_MAX = 1_024
 CONTENT_BYTES_MAX = 31_744  # of the stored form: with its names and times an item stays under 32 KB
 
@@ -150,7 +150,7 @@ def _days(members: Members) -> tuple[str, ...]:
     if not members.has("days"):
         return ()
     found = []
-    for place, text in members.texts("days", ENTRIES_MAX, f"a day such as {_DAY_EXAMPLES}"):
+    for place, text in members.texts("days", CALENDAR_ENTRIES_MAX, f"a day such as {_DAY_EXAMPLES}"):
         try:
             if len(text) > DAY_TEXT_CHARS_MAX:
                 raise ValueError("is too long")  # noqa: TRY301 - one answer for every bad entry
@@ -177,7 +177,7 @@ def _weekdays(members: Members) -> tuple[str, ...]:
 
 def _windows(members: Members) -> tuple[Window, ...]:
     found = set()
-    for one in members.inners("windows", ENTRIES_MAX, {"start", "end"}):
+    for one in members.inners("windows", CALENDAR_ENTRIES_MAX, {"start", "end"}):
         start, end = one.instant("start"), one.instant("end")
         if not (one.has("start") and one.has("end")):
             one.refuse("", "required", "a window has a start and an end; write both as instants")
@@ -201,8 +201,8 @@ def _check_size(members: Members, content: CalendarContent) -> None:
     entries = len(content.days) + len(content.weekdays) + len(content.windows)
     if not members.errors and not entries:
         members.refuse("", "no_entries", "the calendar has no entry; write days, weekdays or windows")
-    if entries > ENTRIES_MAX:
-        message = f"the calendar has {entries} entries; the most is {ENTRIES_MAX}: merge days that adjoin, or split it"
-        members.refuse("", "too_many", message)
+    if entries > CALENDAR_ENTRIES_MAX:
+        rest = f"the most is {CALENDAR_ENTRIES_MAX}: merge days that adjoin, or split it"
+        members.refuse("", "too_many", f"the calendar has {entries} entries; {rest}")
     if not members.errors and len(content_text(content).encode("utf-8", "surrogatepass")) > CONTENT_BYTES_MAX:
         members.refuse("", "too_large", "the calendar is too large to be kept; merge days that adjoin, or split it")

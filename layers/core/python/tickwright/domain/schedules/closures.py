@@ -2,7 +2,7 @@
 
 An instant is open if no exclude calendar has it and, where include calendars are named, at least one of them has it.
 A day is that of the local date, so it begins at the first instant that has its date. Every search is bounded. Must not
-know the time, nor how calendars are kept. Promise: SEM-CAL-2, SEM-CAL-3.
+know the time, nor how calendars are kept. Promise: SEM-CAL-2.
 """
 
 from bisect import bisect_right

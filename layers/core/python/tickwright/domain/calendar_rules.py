@@ -1,0 +1,69 @@
+"""What a write makes of a tenant's calendar: a new version, the same one brought back, or nothing at all.
+
+Must not know a store, nor who may write. Promise: SEM-CAL-4.
+"""
+
+from dataclasses import replace
+
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.outcomes import Code, FieldProblem, Refusal
+from tickwright.domain.schedules import Calendar, CalendarContent, is_calendar_name
+
+CALENDARS_OF_TENANT_MAX = 100  # they are read whole to be listed: some megabytes at most
+NO_SUCH_CALENDAR = Refusal(code=Code.NOT_FOUND, detail="There is no such calendar; check its name.")
+NO_SUCH_VERSION = Refusal(code=Code.NOT_FOUND, detail="There is no such version of a calendar; list its versions.")
+CHANGED_MEANWHILE = Refusal(
+    code=Code.VERSION_CONFLICT,
+    detail="The calendar has been changed meanwhile; read it again and repeat the change on that.",
+)
+TOO_MANY = Refusal(
+    code=Code.INVALID,
+    detail=f"There are {CALENDARS_OF_TENANT_MAX} calendars, the most that a tenant may have; put one that exists anew.",
+    errors=(FieldProblem(pointer="path:name", code="too_many", message="Use the name of a calendar that exists."),),
+)
+BAD_NAME = Refusal(
+    code=Code.INVALID,
+    detail="This cannot be the name of a calendar.",
+    errors=(
+        FieldProblem(
+            pointer="path:name",
+            code="bad_value",
+            message="Use up to 64 letters, digits and . _ -, of which the first is a letter or a digit.",
+        ),
+    ),
+)
+
+
+def put_refusal(seen: Calendar | None, name: str, if_match: int | None) -> Refusal | None:
+    """Why a calendar cannot be put in place of what was seen."""
+    if not is_calendar_name(name):
+        return BAD_NAME
+    return CHANGED_MEANWHILE if if_match is not None and (seen is None or seen.version != if_match) else None
+
+
+def retire_refusal(seen: Calendar | None, if_match: int | None) -> Refusal | None:
+    """Why a calendar cannot be retired."""
+    if seen is None or seen.retired:
+        return NO_SUCH_CALENDAR
+    return CHANGED_MEANWHILE if if_match is not None and seen.version != if_match else None
+
+
+def first_version(tenant_id: TenantId, name: str, content: CalendarContent, *, now: Instant, token: str) -> Calendar:
+    """A calendar under a name that never had one."""
+    return Calendar(
+        tenant_id=tenant_id, name=name, version=1, content=content, updated_at=now, retired=False, write_token=token
+    )
+
+
+def put_over(seen: Calendar, content: CalendarContent, *, now: Instant, token: str) -> Calendar:
+    """What stands after a put; `seen` itself where nothing changes."""
+    if seen.content != content:
+        later = replace(seen, version=seen.version + 1, content=content, updated_at=now)
+        return replace(later, retired=False, write_token=token)
+    return replace(seen, retired=False, write_token=token) if seen.retired else seen
+
+
+def retired(seen: Calendar, *, token: str) -> Calendar:
+    """Off the list; its last version goes on judging the jobs that name it."""
+    return replace(seen, retired=True, write_token=token)
