@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import A_JOB, IN_A_YEAR, Client
+from tests.api.client import A_JOB, Client
 from tickwright.domain import limits
 
 
@@ -188,7 +188,7 @@ async def test_a_schedule_that_cannot_be_is_refused(
 @pytest.mark.sem("SEM-API-1")
 async def test_at_most_twenty_problems_are_listed(acme: Client) -> None:
     """A hostile body gets no answer as long as itself."""
-    got = await acme.post("/v1/jobs", A_JOB | {f"x{n}": n for n in range(1_000)})
+    got = await acme.post("/v1/jobs", A_JOB | {f"x{n}": n for n in range(100)})
 
     assert len(got.json["errors"]) == 20
 

@@ -1,7 +1,7 @@
 """Which bytes are a JSON body: strictly RFC 8259, no name twice, nothing that cannot be written again, bounded.
 
 Must not know what the body means. Two readers of one text must see the same, so what parsers disagree about is refused.
-Promise: SEM-API-1.
+Promises: SEM-API-1, SEM-API-6.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tickwright.api.exchange import JSON_TYPE, Request
+from tickwright.api.overfull import refuse_long_part, refuse_overfull
 from tickwright.api.problems import Refused, invalid
 from tickwright.domain import limits
 from tickwright.domain.outcomes import Code, Refusal
@@ -19,6 +20,8 @@ from tickwright.domain.outcomes import Code, Refusal
 DEPTH_MAX = 64
 MERGE_PATCH_TYPE = "application/merge-patch+json"
 _NAME_CHARS_SHOWN = 40
+_ESCAPED_COLONS = ("\\u003a", "\\u003A")
+_CONTAINERS = frozenset({dict, list})
 
 
 def read_json(request: Request) -> object:
@@ -27,8 +30,11 @@ def read_json(request: Request) -> object:
     if len(request.body) > limits.BODY_BYTES_MAX:
         raise too_large()
     value = _parsed(request.body)
-    if _is_deeper(value, DEPTH_MAX):
-        raise invalid("", "too_deep", f"The body is nested deeper than {DEPTH_MAX}; make it flatter.")
+    refuse_overfull(value)
+    refuse_long_part(value, request.body)
+    _refuse_what_readers_disagree_about(value, request.body.decode("utf-8"))
+    if _may_be_deeper(request.body, DEPTH_MAX) and _is_deeper(value, DEPTH_MAX):
+        raise _too_deep()
     return value
 
 
@@ -50,20 +56,42 @@ def _check_type(request: Request) -> None:
 
 def _parsed(body: bytes) -> object:
     try:
-        text = body.decode("utf-8")
-        value: object = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=int
-        )
-        if "\\u" in text:
-            # A lone surrogate parses, and could not be written again: not into an answer, not into a store.
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        value: object = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeError:
-        raise _malformed("The body is not UTF-8, or escapes half a character; send whole characters.") from None
+        raise _no_characters() from None
     except RecursionError:
-        raise invalid("", "too_deep", f"The body is nested deeper than {DEPTH_MAX}; make it flatter.") from None
+        raise _too_deep() from None
     except ValueError as fault:
         raise _malformed(f"The body is not JSON: {fault}") from None
     return value
+
+
+def _refuse_what_readers_disagree_about(value: object, text: str) -> None:
+    """A name that stands twice, an infinite number, half a character.
+
+    The value is written again: a name that was dropped took its colon along, and the rest cannot be written. Looking at
+    each object and each number while it is read would take many times as long, and is done only to tell which it is.
+    """
+    try:
+        written = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # Half a character parses, and could not be written: not into an answer, not into a store.
+        written.encode("utf-8")
+        is_suspect = written.count(":") != text.count(":") or any(colon in text for colon in _ESCAPED_COLONS)
+    except UnicodeError:
+        raise _no_characters() from None
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError:
+        is_suspect = True
+    if is_suspect:
+        _look_closely(text)
+
+
+def _look_closely(text: str) -> None:
+    try:
+        json.loads(text, object_pairs_hook=_unique, parse_float=_finite)
+    except ValueError as fault:
+        raise _malformed(f"The body is not JSON: {fault}") from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -90,11 +118,23 @@ def _malformed(detail: str) -> Refused:
     return Refused(Refusal(code=Code.MALFORMED_JSON, detail=detail))
 
 
+def _no_characters() -> Refused:
+    return _malformed("The body is not UTF-8, or escapes half a character; send whole characters.")
+
+
+def _too_deep() -> Refused:
+    return invalid("", "too_deep", f"The body is nested deeper than {DEPTH_MAX}; make it flatter.")
+
+
+def _may_be_deeper(body: bytes, most: int) -> bool:
+    return body.count(b"[") + body.count(b"{") > most
+
+
 def _is_deeper(value: object, most: int) -> bool:
     """Level by level, without recursion: the input decides how deep it is."""
     level: list[object] = [value]
     for _ in range(most):
-        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, dict | list)]
+        level = [inner for outer in level for inner in _inside(outer) if type(inner) in _CONTAINERS]
         if not level:
             return False
     return True
