@@ -16,13 +16,22 @@ from tickwright.domain.schedules.calendars import (
     is_calendar_name,
     read_calendar,
 )
-from tickwright.domain.schedules.closures import FOR_EVER, Stretch, closed_at, next_open, open_ticks
+from tickwright.domain.schedules.closures import (
+    FOR_EVER,
+    Stretch,
+    closed_at,
+    closing_at,
+    named_by,
+    next_open,
+    open_ticks,
+)
 from tickwright.domain.schedules.compact import compact, from_compact
 from tickwright.domain.schedules.dates import DAY_TEXT_CHARS_MAX
+from tickwright.domain.schedules.explain import explain
 from tickwright.domain.schedules.expression import DayMatch, Expression
 from tickwright.domain.schedules.gaps import gap_skips
 from tickwright.domain.schedules.hashing import HashIdentity
-from tickwright.domain.schedules.lint import LintNote
+from tickwright.domain.schedules.lint import LintNote, lint
 from tickwright.domain.schedules.preview import Preview, PreviewTick, disagreement, next_ticks, preview
 from tickwright.domain.schedules.refusals import CalendarRefused, FieldError, ScheduleRefused
 from tickwright.domain.schedules.spec import CALENDARS_MAX, WINDOW_S_MAX, is_hashed, parse, refuse_if_never
@@ -60,16 +69,20 @@ __all__ = [
     "Tick",
     "Window",
     "closed_at",
+    "closing_at",
     "compact",
     "content_text",
     "count_ticks",
     "disagreement",
+    "explain",
     "from_compact",
     "from_content_text",
     "gap_skips",
     "is_calendar_name",
     "is_hashed",
     "latest_tick",
+    "lint",
+    "named_by",
     "next_open",
     "next_tick",
     "next_ticks",
