@@ -3,6 +3,7 @@
 Must not know a store, nor who may write. Promise: SEM-CAL-4.
 """
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tickwright.domain.ids import TenantId
@@ -33,6 +34,20 @@ BAD_NAME = Refusal(
         ),
     ),
 )
+
+
+def unknown_refusal(names: Sequence[str], found: Mapping[str, Calendar], kept: Collection[str]) -> Refusal | None:
+    """Why a schedule cannot name these calendars; those that the job has already (`kept`) may be retired."""
+    errors = []
+    for at, name in enumerate(names):
+        calendar = found.get(name)
+        if calendar is None or (calendar.retired and name not in kept):
+            state = "does not exist" if calendar is None else "was retired"
+            message = f"The calendar {name!r} {state}; put it with PUT /v1/calendars/{name}, or leave it out."
+            pointer = f"/schedule/calendars/{at}"
+            errors.append(FieldProblem(pointer=pointer, code="unknown_calendar", message=message))
+    detail = "The schedule names a calendar that it cannot go by: see errors."
+    return Refusal(code=Code.INVALID, detail=detail, errors=tuple(errors)) if errors else None
 
 
 def put_refusal(seen: Calendar | None, name: str, if_match: int | None) -> Refusal | None:

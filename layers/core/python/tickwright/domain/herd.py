@@ -5,16 +5,29 @@ what ticks a job has missed. Promise: SEM-SCHED-20.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
-from tickwright.domain.schedules import Cron, Every, Schedule, count_ticks, from_compact, next_tick
+from tickwright.domain.schedules import (
+    Calendar,
+    Cron,
+    Every,
+    Schedule,
+    closing_at,
+    count_ticks,
+    from_compact,
+    named_by,
+    next_tick,
+    open_ticks,
+)
 
 MINUTE_MS = 60_000
 SPAN_MS_MAX = 86_400_000  # a day: 1,440 numbers, under 100 KB of an answer
 STEPS_MAX = 30_000  # a step takes some 10 microseconds: a third of a second for the whole map
+NO_CALENDARS: Mapping[str, Calendar] = MappingProxyType({})
 _TICKS_A_MINUTE_MAX = 60  # no schedule fires more often than each second
 
 
@@ -27,8 +40,18 @@ class Herd:
     truncated: bool
 
 
-def herd_of(heads: Iterable[Head], since: Instant, until: Instant, *, steps_max: int = STEPS_MAX) -> Herd:
-    """Count the ticks of all jobs that are due, from `since` until just before `until`."""
+def herd_of(
+    heads: Iterable[Head],
+    since: Instant,
+    until: Instant,
+    *,
+    steps_max: int = STEPS_MAX,
+    calendars: Mapping[str, Calendar] = NO_CALENDARS,
+) -> Herd:
+    """Count the ticks of all jobs that are due, from `since` until just before `until`.
+
+    `calendars`: those of the tenant whose jobs they are; a tick that one of them closes is none.
+    """
     assert since % MINUTE_MS == until % MINUTE_MS == 0
     assert 0 < until - since <= SPAN_MS_MAX
     alike = Counter((head.schedule, head.runs if _ends(head) else 0) for head in heads if head.next_run_at is not None)
@@ -39,9 +62,10 @@ def herd_of(heads: Iterable[Head], since: Instant, until: Instant, *, steps_max:
         if steps >= steps_max:
             return Herd(minutes=totals, jobs=jobs, truncated=True)
         schedule = from_compact(text)
-        found = minutes_of(schedule, since, until, runs)
+        closing = named_by(schedule, calendars)
+        found, looks = _looked_at(schedule, closing, (since, until), runs)
         totals.update({minute: count * times for minute, count in found.items()})
-        steps += (len(found) + 1) * _weight(schedule)
+        steps += (looks + 1) * (_weight(schedule) + len(closing))
         jobs += times
     return Herd(minutes=totals, jobs=jobs, truncated=False)
 
@@ -56,23 +80,44 @@ def scaled(herd: Herd, buckets_read: int, buckets: int) -> Herd:
     return replace(herd, minutes={at: whole(count) for at, count in herd.minutes.items()}, jobs=whole(herd.jobs))
 
 
-def minutes_of(schedule: Schedule, since: Instant, until: Instant, runs: int = 0) -> dict[Instant, int]:
-    """The ticks of one schedule in [since, until) by minute, in one step a minute that has any."""
+def minutes_of(
+    schedule: Schedule, since: Instant, until: Instant, runs: int = 0, *, calendars: Sequence[Calendar] = ()
+) -> dict[Instant, int]:
+    """The open ticks of one schedule in [since, until) by minute."""
+    return _looked_at(schedule, calendars, (since, until), runs)[0]
+
+
+def _looked_at(
+    schedule: Schedule, calendars: Sequence[Calendar], span: tuple[Instant, Instant], runs: int
+) -> tuple[dict[Instant, int], int]:
+    """The ticks by minute, in one step a minute that has any and one a closed stretch; and how many steps those are."""
     several = _fires_within_a_minute(schedule)
     left = None if schedule.max_runs is None else schedule.max_runs - runs
     found: dict[Instant, int] = {}
-    before = Instant(since - 1)
+    before, steps = Instant(span[0] - 1), 0
     while left is None or left > 0:
         tick = next_tick(schedule, before)
-        if tick is None or tick.at >= until:
+        if tick is None or tick.at >= span[1]:
             break
+        steps += 1
+        closing = closing_at(calendars, schedule.timezone, tick.at)
+        if closing is not None:
+            before = Instant(closing.until - 1)
+            continue
         minute = Instant(tick.at - tick.at % MINUTE_MS)
         last = Instant(minute + MINUTE_MS - 1)
-        count = count_ticks(schedule, before, last, _TICKS_A_MINUTE_MAX)[0] if several else 1
+        count = _count(schedule, calendars, before, last) if several else 1
         found[minute] = count if left is None else min(count, left)
         left = None if left is None else left - count
         before = last
-    return found
+    return found, steps
+
+
+def _count(schedule: Schedule, calendars: Sequence[Calendar], before: Instant, last: Instant) -> int:
+    """The open ticks of a minute, or of what is left of it."""
+    if not calendars:
+        return count_ticks(schedule, before, last, _TICKS_A_MINUTE_MAX)[0]
+    return sum(tick.at <= last for tick in open_ticks(schedule, calendars, before, _TICKS_A_MINUTE_MAX))
 
 
 def _ends(head: Head) -> bool:

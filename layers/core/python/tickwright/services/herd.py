@@ -3,12 +3,14 @@
 The read is of a list that may be stale by moments, and bounded; what was left out is told. Promise: SEM-SCHED-20.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tickwright.domain.herd import Herd, herd_of
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
+from tickwright.domain.schedules import Calendar, from_compact
 from tickwright.services.kit import Kit
 
 _PAGE = 100  # the most that one batch of reads takes
@@ -18,7 +20,7 @@ JOBS_MAX = 2_000  # twenty pages: about a second of reading
 async def herd_map(kit: Kit, tenant_id: TenantId, since: Instant, until: Instant, *, jobs_max: int = JOBS_MAX) -> Herd:
     """A tenant's ticks a minute."""
     heads, whole = await _heads(kit, tenant_id, jobs_max)
-    found = herd_of(heads, since, until)
+    found = herd_of(heads, since, until, calendars=await _calendars(kit, tenant_id, heads))
     return found if whole else replace(found, truncated=True)
 
 
@@ -34,3 +36,9 @@ async def _heads(kit: Kit, tenant_id: TenantId, jobs_max: int) -> tuple[list[Hea
         if after_key is None:
             return heads, True
     return heads, False
+
+
+async def _calendars(kit: Kit, tenant_id: TenantId, heads: Sequence[Head]) -> dict[str, Calendar]:
+    """Those of the tenant's calendars that any of the jobs names."""
+    names = {name for head in heads for name in from_compact(head.schedule).calendars}
+    return await kit.store.calendars(tenant_id, sorted(names)) if names else {}

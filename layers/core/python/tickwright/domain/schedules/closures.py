@@ -6,13 +6,13 @@ know the time, nor how calendars are kept. Promise: SEM-CAL-2.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.schedules.calendars import Calendar, CalendarKind, Window
 from tickwright.domain.schedules.dates import DaySet, day_set
-from tickwright.domain.schedules.ticks import next_tick
+from tickwright.domain.schedules.ticks import count_ticks, next_tick
 from tickwright.domain.schedules.values import Schedule, Tick
 from tickwright.domain.schedules.walk import DAY_MAX, DAY_S
 from tickwright.domain.schedules.zoned import UTC_MAX
@@ -23,6 +23,7 @@ FOR_EVER = Instant(UTC_MAX * 1_000)
 _STRETCH_MS = 366 * 86_400_000
 _STRETCH_STEPS = 400
 _SEARCH_STEPS = 2_000
+_COUNTED_MAX = 10_000
 _PIECES_MAX = 64  # a zone has some four a year
 _FAR_S = 2 * DAY_S  # beyond it a change of the clock, under a day, reaches no more
 
@@ -36,6 +37,21 @@ class Stretch:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class ClosedTicks:
+    """How many ticks are closed, exactly or at least; the first of them; and by which calendars."""
+
+    count: int
+    exact: bool
+    first: Instant | None
+    by: tuple[str, ...]
+
+
+def named_by(schedule: Schedule, calendars: Mapping[str, Calendar]) -> tuple[Calendar, ...]:
+    """Those of a tenant's calendars that a schedule names."""
+    return tuple(calendars[name] for name in schedule.calendars if name in calendars)
+
+
 def closed_at(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Stretch | None:
     """The closed stretch around an instant, or None if it is open.
 
@@ -45,7 +61,7 @@ def closed_at(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Stre
     cursor, since = at, at
     by: list[str] = []
     for _ in range(_STRETCH_STEPS):
-        found = _closing(calendars, timezone, cursor)
+        found = closing_at(calendars, timezone, cursor)
         if found is None:
             break
         since = min(since, found.since)
@@ -69,7 +85,7 @@ def open_ticks(schedule: Schedule, calendars: Sequence[Calendar], after: Instant
         tick = next_tick(schedule, cursor) if len(found) < n else None
         if tick is None:
             break
-        closing = _closing(calendars, schedule.timezone, tick.at)
+        closing = closing_at(calendars, schedule.timezone, tick.at)
         found += [tick] if closing is None else []
         cursor = tick.at if closing is None else Instant(closing.until - 1)
         assert cursor >= tick.at
@@ -78,8 +94,26 @@ def open_ticks(schedule: Schedule, calendars: Sequence[Calendar], after: Instant
     return tuple(found)
 
 
-def _closing(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Stretch | None:
-    """What closes an instant: one exclude calendar, or all include calendars together."""
+def closed_ticks(schedule: Schedule, calendars: Sequence[Calendar], after: Instant, until: Instant) -> ClosedTicks:
+    """The closed ticks later than `after` and not later than `until`."""
+    count, exact, cursor = 0, True, after
+    first: Instant | None = None
+    by: list[str] = []
+    for _ in range(_SEARCH_STEPS):
+        tick = next_tick(schedule, cursor)
+        if tick is None or tick.at > until:
+            return ClosedTicks(count, exact, first, tuple(dict.fromkeys(by)))
+        closing = closing_at(calendars, schedule.timezone, tick.at)
+        cursor = tick.at if closing is None else Instant(min(closing.until - 1, until))
+        if closing is not None:
+            more, counted = count_ticks(schedule, Instant(tick.at - 1), cursor, _COUNTED_MAX)
+            count, exact, first = count + more, exact and counted, first or tick.at
+            by.append(closing.by)
+    return ClosedTicks(count, False, first, tuple(dict.fromkeys(by)))  # noqa: FBT003 - the field is named `exact`
+
+
+def closing_at(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Stretch | None:
+    """What closes an instant, for as long as that does: one exclude calendar, or all include calendars together."""
     includes: list[Calendar] = []
     inside = False
     for calendar in calendars:

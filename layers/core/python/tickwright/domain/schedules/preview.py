@@ -4,13 +4,16 @@ One place for the preview of the API and of create and update with `validateOnly
 second engine's answer come from the caller. Promise: SEM-SCHED-14.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from tickwright.domain.instants import Instant, to_datetime, to_rfc3339
+from tickwright.domain.schedules.calendars import Calendar
+from tickwright.domain.schedules.closures import FOR_EVER, closed_ticks, open_ticks
 from tickwright.domain.schedules.explain import explain
 from tickwright.domain.schedules.lint import LintNote, lint
-from tickwright.domain.schedules.phrases import counted
+from tickwright.domain.schedules.phrases import counted, joined
 from tickwright.domain.schedules.ticks import next_tick
 from tickwright.domain.schedules.values import Cron, Every, Schedule, Tick
 from tickwright.domain.schedules.zoned import UTC_MAX
@@ -20,6 +23,7 @@ TICKS_MAX = 100
 _CHANGES_AHEAD_S = 366 * 86_400
 _DAY_MS = 86_400_000
 _RARE_MS = 366 * _DAY_MS
+_CALENDARS_NAMED_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,25 @@ class Preview:
     tzdata: str
 
 
-def preview(
-    schedule: Schedule, now: Instant, n: int, *, hashed: bool = False, second: tuple[Instant, ...] | None = None
+def preview(  # noqa: PLR0913 - a schedule, how it is looked at, and what it is looked at with
+    schedule: Schedule,
+    now: Instant,
+    n: int,
+    *,
+    hashed: bool = False,
+    second: tuple[Instant, ...] | None = None,
+    calendars: Sequence[Calendar] = (),
 ) -> Preview:
-    """The next n ticks (100 at most) and the notes; `second` is the second engine's list, None where it has none."""
-    ticks = next_ticks(schedule, now, min(n, TICKS_MAX))
+    """The next n open ticks (100 at most) and the notes.
+
+    `second` is the second engine's list, which knows no calendars; None where it has none. `calendars`: those that the
+    schedule names.
+    """
+    nominal = next_ticks(schedule, now, min(n, TICKS_MAX))
+    ticks = open_ticks(schedule, calendars, now, min(n, TICKS_MAX)) if calendars else nominal
     notes = lint(schedule, hashed=hashed)
-    notes += (*_clock_notes(schedule, now), *_rare(ticks, now), *_disagreement(ticks, second))
+    notes += (*_clock_notes(schedule, now), *_rare(ticks, now), *_disagreement(nominal, second))
+    notes += _calendar_notes(schedule, calendars, now, ticks)
     return Preview(
         resolved_cron=resolved_cron(schedule),
         explanation=explain(schedule),
@@ -161,6 +177,23 @@ def _rare(ticks: tuple[Tick, ...], now: Instant) -> tuple[LintNote, ...]:
     if not ticks or ticks[0].at - now < _RARE_MS:
         return ()
     return (LintNote("rare", f"the next tick is more than a year away, at {to_rfc3339(ticks[0].at)}"),)
+
+
+def _calendar_notes(
+    schedule: Schedule, calendars: Sequence[Calendar], now: Instant, ticks: tuple[Tick, ...]
+) -> tuple[LintNote, ...]:
+    """How many ticks up to the last one shown are closed, or that all are."""
+    closed = closed_ticks(schedule, calendars, now, ticks[-1].at if ticks else FOR_EVER) if calendars else None
+    if closed is None or closed.first is None:
+        return ()
+    by = [*closed.by[:_CALENDARS_NAMED_MAX], *(["others"] if len(closed.by) > _CALENDARS_NAMED_MAX else [])]
+    first = f"the first at {to_rfc3339(closed.first)}, by {joined(by)}"
+    if not ticks:
+        message = f"no open tick is found, all that were looked at are closed: {first}; change calendars or schedule"
+    else:
+        count = counted(closed.count, "tick") if closed.exact else f"at least {counted(closed.count, 'tick')}"
+        message = f"up to the last one shown {count} {'is' if closed.count == 1 else 'are'} closed: {first}"
+    return (LintNote("calendar", message),)
 
 
 def _disagreement(ticks: tuple[Tick, ...], second: tuple[Instant, ...] | None) -> tuple[LintNote, ...]:
