@@ -158,6 +158,25 @@ async def test_a_full_batch_is_not_taken_for_hostile(acme: Client) -> None:
     assert {outcome["status"] for outcome in got.json["outcomes"]} == {201}
 
 
+@pytest.mark.sem("SEM-API-6")
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        (b'{"x":[' + b",".join([b"[" + b",".join([b'"x"'] * 999) + b"]"] * 20) + b"]}", ("", "too_many")),
+        (b'{"tags":["' + b'","'.join([b"x" * 65_000] * 5) + b'"]}', ("", "too_many")),
+        (b'{"tags":["' + b"x" * 65_537 + b'"]}', ("/tags/0", "too_long")),
+        (b'{"a~b/c":{"x":["' + b"x" * 65_537 + b'"]}}', ("/a~0b~1c/x/0", "too_long")),
+    ],
+)
+async def test_many_values_and_long_texts_are_refused_wherever_they_are(
+    acme: Client, raw: bytes, error: tuple[str, str]
+) -> None:
+    """In members that are not there as well."""
+    got = await acme.send_raw("POST", "/v1/jobs", raw, idempotency_key="k")
+
+    assert (got.status, got.errors()) == (422, [error])
+
+
 @pytest.mark.parametrize(
     ("payload", "status"),
     [

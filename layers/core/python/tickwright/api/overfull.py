@@ -12,29 +12,30 @@ from tickwright.domain import limits
 
 # Far more than any object, list or text of the API has; what lies within is refused member by member.
 MEMBERS_MAX = 128
-ENTRIES_MAX = 100
+ENTRIES_MAX = 1_000  # a calendar has as many
 TEXT_CHARS_MAX = 65_536
 ALL_TEXTS_CHARS_MAX = 4 * TEXT_CHARS_MAX
-VALUES_MAX = 1_000
+VALUES_MAX = 6_000
 BATCH_VALUES_MAX = 20_000
 _NAME_CHARS_SHOWN = 40
 # A tenant's own JSON is bounded by its length alone, and not entered.
 _LENGTHS: Mapping[str, int] = {"payload": limits.PAYLOAD_BYTES_MAX, "result": limits.RESULT_BYTES_MAX}
 _PLACES_OF_OWN_JSON = re.compile(r"(?:/jobs/[0-9]+)?")
 _BYTES_A_VALUE = 64
+_WITH_LENGTH = (str, dict, list)
 
 
 def refuse_overfull(value: object) -> int:
     """Refuse what is wider than anything is; else how many bytes, at most, all takes beside a tenant's own JSON."""
     values_max = BATCH_VALUES_MAX if isinstance(value, dict) and "jobs" in value else VALUES_MAX
     pending: list[tuple[str, object]] = [("", value)]
-    seen = chars = 0
+    seen, chars = 1, 0
     while pending:
         at, here = pending.pop()
-        seen += 1
+        seen += len(here) if isinstance(here, dict | list) else 0
         chars += _chars(at, here)
         pending += _inside(at, here)
-        if seen + len(pending) > values_max or (chars > ALL_TEXTS_CHARS_MAX and values_max == VALUES_MAX):
+        if seen > values_max or (chars > ALL_TEXTS_CHARS_MAX and values_max == VALUES_MAX):
             raise invalid("", "too_many", "It has more members and texts than there can be; leave some out.")
     return 4 * chars + _BYTES_A_VALUE * seen
 
@@ -52,17 +53,18 @@ def refuse_long_part(value: object, body: bytes) -> None:
 
 
 def _inside(at: str, here: object) -> Iterable[tuple[str, object]]:
-    """What is in an object or a list, with its pointers."""
+    """What is in an object or a list and has a length itself, with its pointers."""
     if isinstance(here, dict):
         if len(here) > MEMBERS_MAX:
             remedy = f"It has {len(here)} members and may have {MEMBERS_MAX}; leave out those not in /v1/openapi.json."
             raise invalid(at, "too_many", remedy)
         kept = _LENGTHS if _PLACES_OF_OWN_JSON.fullmatch(at) else ()
-        return [(f"{at}/{_step(name)}", inner) for name, inner in here.items() if name not in kept]
+        looked_at = (item for item in here.items() if item[0] not in kept and isinstance(item[1], _WITH_LENGTH))
+        return [(f"{at}/{_step(name)}", inner) for name, inner in looked_at]
     if isinstance(here, list):
         if len(here) > ENTRIES_MAX:
             raise invalid(at, "too_many", f"It has {len(here)} entries and may have {ENTRIES_MAX}; leave some out.")
-        return [(f"{at}/{index}", inner) for index, inner in enumerate(here)]
+        return [(f"{at}/{index}", inner) for index, inner in enumerate(here) if isinstance(inner, _WITH_LENGTH)]
     return ()
 
 
