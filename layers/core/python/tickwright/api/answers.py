@@ -56,10 +56,19 @@ class JobSummaryJson(MovingJson, SpecFieldsJson):
     """A job in a list: everything but its payload."""
 
 
+class LintNoteJson(TypedDict):
+    """Something worth a second look; never a refusal."""
+
+    code: str
+    message: str
+
+
 class JobJson(JobSummaryJson):
-    """A job."""
+    """A job. `explanation` says in plain words when it fires, `lint` what about that may surprise."""
 
     payload: Any
+    explanation: list[str]
+    lint: list[LintNoteJson]
     etag: str
 
 
@@ -166,13 +175,6 @@ class TickJson(TypedDict):
     at: str
     local: str
     note: str | None
-
-
-class LintNoteJson(TypedDict):
-    """Something worth a second look; never a refusal."""
-
-    code: str
-    message: str
 
 
 class SecondEngineJson(TypedDict):

@@ -5,6 +5,7 @@ Promise: SEM-API-2.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from tickwright.api.answers import (
@@ -14,6 +15,7 @@ from tickwright.api.answers import (
     ExecutionSummaryJson,
     JobJson,
     JobSummaryJson,
+    LintNoteJson,
     MovingJson,
     PassedOverJson,
     PreviewJson,
@@ -27,14 +29,22 @@ from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
 from tickwright.domain.retry import RetryPolicy
-from tickwright.domain.schedules import Cron, from_compact
+from tickwright.domain.schedules import Cron, LintNote, explain, from_compact, is_hashed, lint
 from tickwright.services.preview import Previewed
 
 
 def job_json(head: Head, definition: Definition) -> JobJson:
     """A job, whole."""
     payload = json.loads(definition.spec.payload)
-    shown: JobJson = {**_moving(head), **_spec_fields(definition.spec), "payload": payload, "etag": ""}
+    schedule = from_compact(head.schedule)
+    shown: JobJson = {
+        **_moving(head),
+        **_spec_fields(definition.spec),
+        "payload": payload,
+        "explanation": list(explain(schedule)),
+        "lint": _notes(lint(schedule, hashed=is_hashed(definition.spec.source))),
+        "etag": "",
+    }
     shown["etag"] = etag_of(as_json(shown), head.version)
     return shown
 
@@ -75,10 +85,14 @@ def preview_json(previewed: Previewed) -> PreviewJson:
         "resolvedCron": list(told.resolved_cron),
         "explanation": list(told.explanation),
         "ticks": [{"at": to_rfc3339(tick.at), "local": tick.local, "note": tick.note} for tick in told.ticks],
-        "lint": [{"code": note.code, "message": note.message} for note in told.lint],
+        "lint": _notes(told.lint),
         "tzdataVersion": told.tzdata,
         "secondEngine": None if differs is None else {"ours": time_json(differs[0]), "theirs": time_json(differs[1])},
     }
+
+
+def _notes(notes: Iterable[LintNote]) -> list[LintNoteJson]:
+    return [{"code": note.code, "message": note.message} for note in notes]
 
 
 def time_json(instant: Instant | None) -> str | None:
