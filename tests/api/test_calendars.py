@@ -1,10 +1,11 @@
 """Are a tenant's calendars put, read, listed and retired as it says, and is every version kept?"""
 
+from datetime import date
 from typing import Any
 
 import pytest
 
-from tests.api.client import Client
+from tests.api.client import A_JOB, Client
 from tickwright.domain.calendar_rules import CALENDARS_OF_TENANT_MAX
 
 PATH = "/v1/calendars/holidays"
@@ -213,3 +214,122 @@ async def test_a_version_that_never_was_is_not_found(acme: Client, version: str)
     got = await acme.get(f"{PATH}/versions/{version}")
 
     assert (got.status, got.code) == (404, "not_found")
+
+
+FREEZE: dict[str, Any] = {
+    "type": "exclude",
+    "windows": [{"start": "2098-05-05T00:00:00Z", "end": "2098-05-05T12:30:00Z"}],
+}
+NAMING = {"cron": "0 6,12,18 * * *", "calendars": ["freeze"]}
+
+
+@pytest.mark.sem("SEM-CAL-5")
+async def test_a_schedule_names_calendars_that_there_are(acme: Client, rival: Client) -> None:
+    """Each that there is not is pointed at, on every way to a schedule; another tenant's is none."""
+    await acme.send("PUT", "/v1/calendars/freeze", FREEZE)
+    await acme.send("PUT", "/v1/calendars/old", FREEZE)
+    await acme.send("DELETE", "/v1/calendars/old")
+    await rival.send("PUT", "/v1/calendars/theirs", FREEZE)
+    job = await acme.job()
+    schedule = {"cron": "0 6 * * *", "calendars": ["freeze", "old", "theirs"]}
+    body = A_JOB | {"schedule": schedule}
+    edit = {"schedule": {"runAt": None, **schedule}}
+    path, etag = f"/v1/jobs/{job['jobId']}", job["etag"]
+    refused = [
+        await acme.post("/v1/jobs", body),
+        await acme.post("/v1/jobs?validateOnly=true", body),
+        await acme.send("PUT", path, body, if_match=etag),
+        await acme.send("PATCH", path, edit, if_match=etag),
+        await acme.send("PATCH", f"{path}?validateOnly=true", edit, if_match=etag),
+        await acme.post("/v1/schedules/preview", {"schedule": schedule}),
+    ]
+    batch = await acme.post("/v1/jobs/batch", {"jobs": [body, A_JOB]})
+
+    expected = [("/schedule/calendars/1", "unknown_calendar"), ("/schedule/calendars/2", "unknown_calendar")]
+    assert [(got.status, got.errors()) for got in refused] == [(422, expected)] * len(refused)
+    assert [one["status"] for one in batch.json["outcomes"]] == [422, 201]
+    assert (await acme.get(path)).json == job
+
+
+@pytest.mark.sem("SEM-CAL-5")
+async def test_a_job_keeps_a_calendar_that_was_retired(acme: Client) -> None:
+    """Its edits may name it, and go on being judged by it; other jobs may not take it up."""
+    await acme.send("PUT", "/v1/calendars/freeze", FREEZE)
+    job, other = await acme.job(schedule=NAMING), await acme.job()
+    await acme.send("DELETE", "/v1/calendars/freeze")
+    kept = await acme.send(
+        "PATCH", f"/v1/jobs/{job['jobId']}", {"schedule": {"cron": "0 7 * * *"}}, if_match=job["etag"]
+    )
+    taken_up = await acme.send(
+        "PATCH", f"/v1/jobs/{other['jobId']}", {"schedule": {"runAt": None, **NAMING}}, if_match=other["etag"]
+    )
+
+    assert (kept.status, kept.json["schedule"]) == (200, {"cron": "0 7 * * *", "calendars": ["freeze"]})
+    assert (taken_up.status, taken_up.errors()) == (422, [("/schedule/calendars/0", "unknown_calendar")])
+
+
+@pytest.mark.sem("SEM-CAL-5", "SEM-IDEM-1")
+async def test_a_repeated_request_is_answered_as_before_though_its_calendar_was_retired(acme: Client) -> None:
+    """The first request has created the job."""
+    await acme.send("PUT", "/v1/calendars/freeze", FREEZE)
+    body = A_JOB | {"schedule": NAMING}
+    first = await acme.post("/v1/jobs", body, idempotency_key="once")
+    await acme.send("DELETE", "/v1/calendars/freeze")
+    again = await acme.post("/v1/jobs", body, idempotency_key="once")
+    new = await acme.post("/v1/jobs", body, idempotency_key="twice")
+
+    assert (first.status, again.status, new.status) == (201, 201, 422)
+    assert again.json["jobId"] == first.json["jobId"]
+
+
+@pytest.mark.sem("SEM-CAL-6")
+async def test_a_preview_shows_open_ticks_and_tells_of_the_closed(acme: Client) -> None:
+    """How many, the first of them, and by which version of which calendar."""
+    await acme.send("PUT", "/v1/calendars/freeze", FREEZE)
+    body = {"schedule": NAMING, "from": "2098-05-04T20:00:00Z", "count": 2}
+    got = (await acme.post("/v1/schedules/preview", body)).json
+    notes = [note["message"] for note in got["lint"] if note["code"] == "calendar"]
+
+    assert [tick["at"] for tick in got["ticks"]] == ["2098-05-05T18:00:00.000Z", "2098-05-06T06:00:00.000Z"]
+    assert notes == [
+        "up to the last one shown 2 ticks are closed: the first at 2098-05-05T06:00:00.000Z, by freeze@1",
+    ]
+
+
+@pytest.mark.sem("SEM-CAL-6")
+async def test_a_preview_tells_that_no_tick_is_open(acme: Client) -> None:
+    """Not as a schedule that never fires: a calendar may be changed."""
+    await acme.send("PUT", "/v1/calendars/freeze", {"type": "exclude", "weekdays": ["mon", "tue", "wed"]})
+    body = {"schedule": NAMING | {"cron": "0 6 * * MON"}, "from": "2098-05-05T20:00:00Z"}
+    got = (await acme.post("/v1/schedules/preview", body)).json
+    notes = [note["message"] for note in got["lint"] if note["code"] == "calendar"]
+
+    assert got["ticks"] == []
+    assert len(notes) == 1
+    assert notes[0].startswith("no open tick is found")
+    assert "freeze@1" in notes[0]
+
+
+@pytest.mark.sem("SEM-CAL-6", "SEM-SCHED-19")
+async def test_an_edit_that_names_a_calendar_is_told_before_and_after(acme: Client) -> None:
+    """Without it the job fires at six each day, with it not on weekdays."""
+    await acme.send("PUT", "/v1/calendars/weekends", {"type": "include", "weekdays": ["sat", "sun"]})
+    job = await acme.job(schedule={"cron": "0 6 * * *"})
+    edit = {"schedule": {"calendars": ["weekends"]}}
+    got = await acme.send("PATCH", f"/v1/jobs/{job['jobId']}?validateOnly=true", edit, if_match=job["etag"])
+    days = [[date.fromisoformat(at[:10]).weekday() for at in got.json[name]] for name in ("ticksBefore", "ticksAfter")]
+
+    assert got.status == 200
+    assert set(days[0]) == set(range(7))
+    assert (set(days[1]), len(days[1])) == ({5, 6}, 10)
+
+
+@pytest.mark.sem("SEM-CAL-6", "SEM-SCHED-20")
+async def test_the_herd_map_leaves_closed_ticks_out(acme: Client) -> None:
+    """Of the jobs that name a calendar, not of others."""
+    await acme.send("PUT", "/v1/calendars/freeze", FREEZE)
+    for schedule in (NAMING, NAMING, {"cron": "0 6 * * *"}):
+        await acme.job(schedule=schedule)
+    got = await acme.get("/v1/herd?from=2098-05-05T00:00:00Z")
+
+    assert [(minute["at"][11:16], minute["ticks"]) for minute in got.json["minutes"]] == [("06:00", 1), ("18:00", 2)]

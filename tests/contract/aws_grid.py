@@ -169,6 +169,7 @@ def advances(old: Head) -> Iterator[Advance]:
         seen_fired_through=old.fired_through,
         seen_active=old.active,
         next_run_at=Instant(LATER + 120_000),
+        tzdata="2026.3",
         fire=LATER,
         verdict=RUN,
         fired_at=NOW,

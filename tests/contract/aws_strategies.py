@@ -57,7 +57,9 @@ FULL: dict[str, Any] = {
     "effects": frozenset({Owed.ACTIVE, Owed.PERMIT}),
     "error": ErrorSummary(error_class="KeyError", message="", trace="at 2", fingerprint="f"),
     "result": "17",
-    "passed": PassedOver(first=TICK, last=NOW, count=7, exact=False),
+    "passed": PassedOver(first=TICK, last=NOW, count=7, exact=False, reason=Reason.BLACKOUT, by="holidays@3"),
+    "nominal": "2026-03-29T02:30:00",
+    "tzdata": "2026.3",
 }
 
 

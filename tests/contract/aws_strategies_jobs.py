@@ -14,6 +14,7 @@ from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import (
+    Aimed,
     CatchUp,
     CatchUpMode,
     Definition,
@@ -35,7 +36,12 @@ LATER = Instant(NOW + 3_600_000)  # later than any decision that is drawn
 
 verdicts = st.builds(Verdict, fired_as=st.sampled_from(FiredAs), reason=st.none() | st.sampled_from(Reason))
 catch_ups = st.builds(
-    CatchUp, mode=st.sampled_from(CatchUpMode), window_s=st.integers(0, 3_600), on_resume=st.booleans()
+    CatchUp,
+    mode=st.sampled_from(CatchUpMode),
+    window_s=st.integers(0, 3_600),
+    on_resume=st.booleans(),
+    max_runs=st.none() | st.integers(1, 1_000),
+    rate_per_min=st.none() | st.integers(1, 240),
 )
 occupants = st.sampled_from([None, "20261201T000000000Z@1", "20261201T000000000Z@2"])
 
@@ -46,6 +52,7 @@ def heads(draw: st.DrawFn) -> Head:
     status = draw(st.sampled_from([JobStatus.ACTIVE, JobStatus.ACTIVE, *JobStatus]))
     due = status is JobStatus.ACTIVE and draw(st.integers(0, 9)) > 0
     fired = draw(st.booleans())
+    waits = draw(st.booleans())
     return Head(
         job_id=draw(job_ids),
         tenant_id=TENANT,
@@ -71,6 +78,10 @@ def heads(draw: st.DrawFn) -> Head:
         active=draw(occupants),
         waiting=draw(st.integers(0, 2)),
         paused_at=draw(st.none() | instants),
+        pending_version=3 if waits else None,
+        effective_from=draw(instants) if waits else None,
+        tzdata=draw(st.sampled_from(["", "2026.2"])),
+        aimed_from=draw(st.none() | st.builds(Aimed, was=instants, tzdata=st.just("2026.1"))),
         write_token=draw(st.sampled_from([None, "token-a", "token-b"])),
     )
 
@@ -119,6 +130,7 @@ def advances(draw: st.DrawFn, old: Head) -> Advance:
         seen_fired_through=draw(mostly(old.fired_through, NOW, None)),
         seen_active=draw(mostly(old.active, "20261201T000000000Z@1", None)),
         next_run_at=next_run_at,
+        tzdata=draw(st.sampled_from(["2026.2", "2026.3"])),
         fire=fire,
         verdict=None if fire is None else draw(verdicts),
         fired_at=draw(instants),
@@ -178,6 +190,7 @@ def lease_changes(draw: st.DrawFn) -> tuple[BucketLease | None, Any]:
         lease_epoch=Epoch(draw(st.integers(1, 3))),
         rvn=draw(st.sampled_from(["rvn-a", "rvn-b"])),
         drained=draw(st.booleans()),
+        tzdata=draw(st.sampled_from(["", "2026.2"])),
     )
     takes = st.builds(
         TakeBucket,
@@ -192,6 +205,7 @@ def lease_changes(draw: st.DrawFn) -> tuple[BucketLease | None, Any]:
         holder=st.sampled_from(["loop-1", "loop-2"]),
         epoch=mostly(old.lease_epoch, Epoch(2)),
         rvn=st.sampled_from(["rvn-a", "rvn-c"]),
+        tzdata=st.sampled_from(["2026.2", "2026.3"]),
         give_up=st.booleans(),
         drained=st.booleans(),
     )

@@ -121,7 +121,7 @@ def fires(heads: Sequence[Head] | None) -> Operation:
         if heads is not None:
             return await fire(actor.kit, 0, heads, Memory())
         until = Instant(actor.kit.clock.now() + actor.kit.durations.lookahead_ms)
-        shown = await actor.kit.store.due_eventually(0, Lane.NORMAL, until=until, limit=10)
+        shown = (await actor.kit.store.due_eventually(0, Lane.NORMAL, until=until, limit=10)).items
         return await fire(actor.kit, 0, shown, Memory())
 
     return one

@@ -80,7 +80,7 @@ async def test_help_is_only_for_the_very_tick_that_was_decided(world: World) -> 
     job = await world.submit(schedule={"every": "PT1M", "endAt": world.text(7 * MINUTE)}, overlap={"mode": "allow"})
     world.clock.advance(5 * MINUTE)
     shown = await world.due()
-    rival = Interject("write_each", lambda: _fire_a_minute_later(world, shown))
+    rival = Interject("write_together", lambda: _fire_a_minute_later(world, shown))
 
     await fire(world.a_process(rival), 0, shown, Memory())
 

@@ -58,6 +58,11 @@ class Fate(Enum):
     LOST_AFTER = "the write is applied, and its outcome is unknown"
 
 
+def _is_about(what: object, kind: type) -> bool:
+    """Whether a write is of a kind, or a transaction with one of it."""
+    return isinstance(what, kind) or (isinstance(what, tuple) and any(isinstance(one, kind) for one in what))
+
+
 @dataclass(slots=True)
 class Script:
     """One process: counts its writes, sends to the queue among them, and lets fate strike at one of them.
@@ -75,7 +80,7 @@ class Script:
         """After a crash the process does nothing any more, whatever its coroutines still try."""
         if self.is_dead:
             raise Crash
-        if not call.writes or not isinstance(call.what, self.of):
+        if not call.writes or not _is_about(call.what, self.of):
             return await do()
         self.writes += 1
         if self.writes != self.at:
@@ -143,7 +148,8 @@ class Recorder:
 
     def written(self, kind: type[ItemT]) -> list[ItemT]:
         """The writes of one kind."""
-        return [call.what for call in self.calls if isinstance(call.what, kind)]
+        each = [call.what if isinstance(call.what, tuple) else (call.what,) for call in self.calls]
+        return [one for some in each for one in some if isinstance(one, kind)]
 
 
 class FaultyStore:
@@ -256,10 +262,13 @@ class FaultyStore:
         """A strong read."""
         return await self._read("api_key", lambda: self._store.api_key(key_hash))
 
-    async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+    async def due_eventually(
+        self, bucket: int, lane: Lane, *, until: Instant, limit: int, after_key: str | None = None
+    ) -> Listing[Head]:
         """A read that may be stale."""
         return await self._read(
-            "due_eventually", lambda: self._store.due_eventually(bucket, lane, until=until, limit=limit)
+            "due_eventually",
+            lambda: self._store.due_eventually(bucket, lane, until=until, limit=limit, after_key=after_key),
         )
 
     async def waiting_eventually(self, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:
@@ -308,12 +317,15 @@ class LaggingIndex(FaultyStore):
         """Show what is there again."""
         self._heads = self._refs = None
 
-    async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+    async def due_eventually(
+        self, bucket: int, lane: Lane, *, until: Instant, limit: int, after_key: str | None = None
+    ) -> Listing[Head]:
         """What was there."""
         if self._heads is None:
-            return await super().due_eventually(bucket, lane, until=until, limit=limit)
+            return await super().due_eventually(bucket, lane, until=until, limit=limit, after_key=after_key)
         asked = [head for head in self._heads if head.bucket == bucket and head.lane is lane]
-        return [head for head in asked if head.next_run_at is not None and head.next_run_at <= until]
+        due = [head for head in asked if head.next_run_at is not None and head.next_run_at <= until]
+        return Listing(items=due, next_key=None)
 
     async def waiting_eventually(self, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:
         """What was there."""

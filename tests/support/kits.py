@@ -160,7 +160,7 @@ class World:
 
     async def _due(self, bucket: int) -> Sequence[Head]:
         until = Instant(1 << 50)
-        lists = [await self.kit.store.due_eventually(bucket, lane, until=until, limit=100) for lane in LANES]
+        lists = [(await self.kit.store.due_eventually(bucket, lane, until=until, limit=100)).items for lane in LANES]
         return [head for heads in lists for head in heads]
 
     async def executions(self, job_id: JobId | None = None) -> list[Execution]:

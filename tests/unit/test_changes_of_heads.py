@@ -36,6 +36,7 @@ ADVANCE = Advance(
     seen_fired_through=BEFORE,
     seen_active=OTHER,
     next_run_at=NEXT,
+    tzdata="2026.3",
     fire=TICK,
     verdict=RUN,
     fired_at=NOW,
@@ -88,6 +89,7 @@ def _fired(verdict: Verdict) -> Head:
     return replace(
         FIRED,
         next_run_at=NEXT,
+        tzdata=ADVANCE.tzdata,
         fired_through=TICK,
         fired_version=4,
         fired_at=NOW,
@@ -109,7 +111,9 @@ def test_ticks_that_are_passed_over_leave_the_last_decision_alone() -> None:
     """Nothing is fired: the job jumps to its next tick and says how far it has passed over (R7)."""
     jump = replace(ADVANCE, fire=None, verdict=None, takes_active=None, passed_through=Instant(TICK + 30_000))
 
-    assert jump.decide(FIRED) == replace(FIRED, next_run_at=NEXT, passed_through=Instant(TICK + 30_000))
+    assert jump.decide(FIRED) == replace(
+        FIRED, next_run_at=NEXT, tzdata=ADVANCE.tzdata, passed_through=Instant(TICK + 30_000)
+    )
 
 
 def test_a_decision_never_forgets_what_was_passed_over_before() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import a_head, a_job_id
+from tests.support.builders import a_calendar, a_head, a_job_id
 from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX, Herd, herd_of, minutes_of, scaled
 from tickwright.domain.instants import Instant, from_rfc3339
 from tickwright.domain.jobs import Head, JobStatus
-from tickwright.domain.schedules import compact, next_ticks, parse
+from tickwright.domain.schedules import CalendarContent, CalendarKind, Window, compact, next_ticks, open_ticks, parse
 
 SINCE = from_rfc3339("2026-11-30T00:00:00Z")
 UNTIL = Instant(SINCE + SPAN_MS_MAX)
@@ -89,3 +89,37 @@ def test_what_some_buckets_hold_is_scaled_to_all(read: int, counts: list[int]) -
 
     assert list(scaled(herd, read, 16).minutes.values()) == counts
     assert scaled(herd, read, 16).jobs == counts[1]
+
+
+@pytest.mark.sem("SEM-CAL-6", "SEM-SCHED-20")
+@pytest.mark.parametrize(
+    "spec", [{"cron": "*/7 * * * *", "timezone": "Europe/Berlin"}, {"every": "PT23S"}, {"every": "PT25M", "maxRuns": 9}]
+)
+def test_closed_ticks_are_not_counted(spec: dict[str, Any]) -> None:
+    """The counts are those of the open ticks one by one: of days, and of windows that begin within a minute."""
+    windows = tuple(
+        Window(Instant(SINCE + start * 1_000), Instant(SINCE + end * 1_000))
+        for start, end in ((0, 1), (3_630, 3_700), (40_000, 80_001))
+    )
+    content = CalendarContent(kind=CalendarKind.EXCLUDE, days=("2026-12-01",), windows=windows)
+    calendars = [a_calendar(content=content)]
+    schedule = parse(spec)
+    most = schedule.max_runs or 4_000
+    ticks = [tick.at for tick in open_ticks(schedule, calendars, Instant(SINCE - 1), most) if tick.at < UNTIL]
+    expected = Counter(Instant(at // MINUTE_MS * MINUTE_MS) for at in ticks)
+
+    assert ticks
+    assert minutes_of(schedule, SINCE, UNTIL, calendars=calendars) == expected
+
+
+@pytest.mark.sem("SEM-SCHED-20")
+def test_closed_stretches_use_up_the_budget_too() -> None:
+    """A schedule that a thousand windows close a thousand times is as much work as one that fires as often."""
+    windows = tuple(Window(Instant(SINCE + at * 60_000), Instant(SINCE + at * 60_000 + 1)) for at in range(1_000))
+    closing = a_calendar(content=CalendarContent(kind=CalendarKind.EXCLUDE, windows=windows))
+    shared = [due(number, {"cron": "* * * * *", "calendars": ["holidays"]}) for number in range(2)]
+    alone = [due(10, {"cron": "0 6 * * *"})]
+
+    cut = herd_of([*alone, *shared], SINCE, UNTIL, steps_max=1_000, calendars={"holidays": closing})
+
+    assert (cut.jobs, cut.truncated, len(cut.minutes)) == (2, True, 440)

@@ -46,6 +46,7 @@ ADVANCE = Advance(
     seen_fired_through=None,
     seen_active=None,
     next_run_at=NEXT,
+    tzdata="2026.3",
     fire=TICK,
     verdict=RUN,
     fired_at=NOW,
@@ -65,6 +66,7 @@ REWRITE = Rewrite(
     seen_fired_through=None,
     pins_fired=True,
 )
+RENEW = RenewBucket(bucket=3, holder="loop-1", epoch=Epoch(4), rvn=an_id(23), tzdata="2026.3")
 OCCUPY = Occupy(job_id=JOB, version=1, seen_active=None, active=OCCUPANT)
 
 OF_HEADS = (
@@ -166,14 +168,14 @@ OF_OTHERS = (
     ),
     Case(
         name="renew a bucket",
-        change=RenewBucket(bucket=3, holder="loop-1", epoch=Epoch(4), rvn=an_id(23)),
+        change=RENEW,
         accepts=LEASE,
         refuses=(replace(LEASE, owner="loop-2"), replace(LEASE, lease_epoch=Epoch(5)), replace(LEASE, owner=None)),
         again=True,
     ),
     Case(
         name="give a bucket up",
-        change=RenewBucket(bucket=3, holder="loop-1", epoch=Epoch(4), rvn=an_id(23), give_up=True, drained=True),
+        change=replace(RENEW, give_up=True, drained=True),
         accepts=LEASE,
         refuses=(replace(LEASE, lease_epoch=Epoch(5)),),
         again=True,
@@ -279,7 +281,9 @@ def _takes(lease: BucketLease) -> list[AnyChange]:
     ]
     if lease.owner is None:
         takes.append(
-            RenewBucket(bucket=lease.bucket, holder=owner, epoch=lease.lease_epoch, rvn=lease.rvn, give_up=True)
+            RenewBucket(
+                bucket=lease.bucket, holder=owner, epoch=lease.lease_epoch, rvn=lease.rvn, tzdata="", give_up=True
+            )
         )
     return takes
 

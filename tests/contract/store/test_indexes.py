@@ -37,7 +37,7 @@ OTHER_TENANT = TenantId("globex")
 async def due(
     store: Store, *, bucket: int = 0, lane: Lane = Lane.NORMAL, until: Instant = ALL, limit: int = 100
 ) -> list[str]:
-    return [head.job_id for head in await store.due_eventually(bucket, lane, until=until, limit=limit)]
+    return [head.job_id for head in (await store.due_eventually(bucket, lane, until=until, limit=limit)).items]
 
 
 @pytest.mark.sem("SEM-STORE-9")
@@ -46,8 +46,8 @@ async def test_due_jobs_come_oldest_first(store: Store) -> None:
     heads = [a_head(job_id=a_job_id(number), next_run_at=Instant(TICK - number)) for number in range(5)]
     await store.write_each([PutHead(head=head) for head in heads])
 
-    assert list(await store.due_eventually(0, Lane.NORMAL, until=ALL, limit=100)) == heads[::-1]
-    assert list(await store.due_eventually(0, Lane.NORMAL, until=ALL, limit=2)) == [heads[4], heads[3]]
+    assert list((await store.due_eventually(0, Lane.NORMAL, until=ALL, limit=100)).items) == heads[::-1]
+    assert list((await store.due_eventually(0, Lane.NORMAL, until=ALL, limit=2)).items) == [heads[4], heads[3]]
 
 
 async def test_a_job_is_due_at_its_instant_and_not_before(store: Store) -> None:

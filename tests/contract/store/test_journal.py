@@ -6,7 +6,6 @@ import pytest
 
 from tests.support.builders import TICK, a_job_id, a_page, an_id
 from tickwright.domain import limits
-from tickwright.domain.executions import PassedOver
 from tickwright.domain.ids import missed_key, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Entry
@@ -17,13 +16,12 @@ ALL = Instant(TICK + 10**9)
 
 @pytest.mark.sem("SEM-STORE-4")
 async def test_a_page_is_read_back_as_it_was_put(store: Store) -> None:
-    """A full page, with a passed-over range and a count of looks."""
-    passed = PassedOver(first=TICK, last=Instant(TICK + 60_000), count=2, exact=False)
+    """A full page, with a count of looks."""
     entries = tuple(
         Entry(job_id=a_job_id(number), key=tick_key(TICK), version=number)
         for number in range(limits.PAGE_ENTRIES_MAX - 1)
     )
-    page = a_page(entries=(*entries, Entry(job_id=a_job_id(), key=missed_key(TICK), version=1, passed=passed)), looks=3)
+    page = a_page(entries=(*entries, Entry(job_id=a_job_id(), key=missed_key(TICK), version=1)), looks=3)
 
     await store.put_page(page)
 

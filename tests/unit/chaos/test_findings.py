@@ -1,7 +1,6 @@
 """What chaos runs have found, each as the smallest story that shows it."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,7 +12,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.lanes import Lane
 from tickwright.loops.scheduler import SchedulerLoop
-from tickwright.ports.store import Store
+from tickwright.ports.store import Listing, Store
 from tickwright.services.change_job import edit_job, pause_job, resume_job
 from tickwright.services.fire import fire
 from tickwright.services.jobs import JobView
@@ -124,10 +123,12 @@ class SlowIndex:
         """All the rest is the store's own."""
         return getattr(self._kit.store, name)
 
-    async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+    async def due_eventually(
+        self, bucket: int, lane: Lane, *, until: Instant, limit: int, after_key: str | None = None
+    ) -> Listing[Head]:
         """The same answer, late."""
         await self._kit.clock.sleep_ms(2 * self._kit.durations.bucket_lease_ms)
-        return await self._kit.store.due_eventually(bucket, lane, until=until, limit=limit)
+        return await self._kit.store.due_eventually(bucket, lane, until=until, limit=limit, after_key=after_key)
 
 
 async def test_a_scheduler_keeps_its_bucket_through_a_look_that_takes_longer_than_the_lease(world: World) -> None:

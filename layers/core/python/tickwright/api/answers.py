@@ -34,6 +34,13 @@ class SpecJson(SpecFieldsJson):
     payload: Any
 
 
+class PendingEditJson(TypedDict):
+    """An edit that waits: which definitionVersion the job has from `effectiveFrom` on."""
+
+    definitionVersion: int
+    effectiveFrom: str
+
+
 class MovingJson(TypedDict):
     """What a job is and does, beside what its tenant wants.
 
@@ -50,6 +57,7 @@ class MovingJson(TypedDict):
     nextRunAt: str | None
     lastScheduledTime: str | None
     activeExecutionId: str | None
+    pendingEdit: PendingEditJson | None
 
 
 class JobSummaryJson(MovingJson, SpecFieldsJson):
@@ -78,16 +86,24 @@ FullErrorJson = TypedDict("FullErrorJson", {"class": str, "message": str, "finge
 
 
 class PassedOverJson(TypedDict):
-    """The ticks that one row stands for; `exact` is false where the count is a lower bound."""
+    """The ticks that one row stands for; `exact` is false where the count is a lower bound.
+
+    `closedBy` names the version of the calendar that closed them, as `holidays@3`.
+    """
 
     first: str
     last: str
     count: int
     exact: bool
+    closedBy: str | None
 
 
 class ExecutionFieldsJson(TypedDict):
-    """An execution without what may be long. `jobVersion`: the job's definitionVersion that it runs with."""
+    """An execution without what may be long. `jobVersion`: the job's definitionVersion that it runs with.
+
+    `nominalTime`: where the schedule names a tick that was moved, a local time that the clock jumped over or the start
+    of its window. `tzdataVersion`: the zone rules by which the tick was found.
+    """
 
     executionId: str
     jobId: str
@@ -99,6 +115,8 @@ class ExecutionFieldsJson(TypedDict):
     attempt: int
     maxAttempts: int
     scheduledTime: str
+    nominalTime: str | None
+    tzdataVersion: str | None
     createdAt: str
     startedAt: str | None
     finishedAt: str | None
@@ -257,6 +275,24 @@ class MinuteJson(TypedDict):
 
     at: str
     ticks: int
+
+
+class ZoneChangeJson(TypedDict):
+    """A job whose next tick new zone rules have moved: where it was, by which rules, and where it is."""
+
+    jobId: str
+    name: str | None
+    was: str
+    tzdataVersionWas: str
+    nextRunAt: str | None
+
+
+class ZoneChangesJson(TypedDict):
+    """What the zone rules of this version have moved, among as many jobs as were looked at."""
+
+    tzdataVersion: str
+    changes: list[ZoneChangeJson]
+    nextToken: str | None
 
 
 class HerdJson(TypedDict):

@@ -11,7 +11,13 @@ from pydantic.alias_generators import to_camel
 
 from tickwright.domain import limits
 from tickwright.domain.jobs import JobStatus
-from tickwright.domain.schedules import CALENDAR_DESCRIPTION_CHARS_MAX, CALENDAR_ENTRIES_MAX, DAY_TEXT_CHARS_MAX
+from tickwright.domain.schedules import (
+    CALENDAR_DESCRIPTION_CHARS_MAX,
+    CALENDAR_ENTRIES_MAX,
+    CALENDARS_MAX,
+    DAY_TEXT_CHARS_MAX,
+    WINDOW_S_MAX,
+)
 
 HEADERS_MAX = 30
 HEADER_CHARS_MAX = 2_048
@@ -115,6 +121,14 @@ class CatchUp(Shape):
     mode: Literal["all", "latest", "none"] | None = None
     window_sec: Annotated[int, Field(ge=60, le=limits.CATCHUP_WINDOW_S_MAX)] | None = None
     on_resume: Literal["skip", "catchup"] = "skip"
+    max_runs: Annotated[
+        int | None,
+        Field(ge=1, le=limits.CATCHUP_RUNS_MAX, description="Of `all`: only the newest so many missed ticks."),
+    ] = None
+    rate_per_min: Annotated[
+        int | None,
+        Field(ge=1, le=limits.CATCHUP_RATE_MAX, description="Of `all`: at most so many made up in a minute."),
+    ] = None
 
 
 # The schedule's own reader (domain/schedules/spec.py) names every member that is wrong; here it need only be an object.
@@ -138,6 +152,25 @@ Schedule = Annotated[
                 "startAt": _INSTANT,
                 "endAt": _INSTANT,
                 "maxRuns": {"type": "integer", "minimum": 1},
+                "window": {
+                    "description": "Seconds after each of its times within which the job has a slot of its own.",
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": WINDOW_S_MAX,
+                },
+                "calendars": {
+                    "description": "Calendars of the tenant, by name: where one closes a tick, it is skipped.",
+                    "oneOf": [
+                        {"type": "string"},
+                        {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": CALENDARS_MAX,
+                            "uniqueItems": True,
+                        },
+                    ],
+                },
                 "dayMatch": {"type": "string", "enum": ["or", "and"], "default": "or"},
                 "allowSeconds": {"type": "boolean", "default": False},
                 "dst": {
@@ -304,6 +337,15 @@ class WriteQuery(BaseModel):
     validate_only: Literal["true", "false"] = Field(
         default="false",
         description="`true`: nothing is written, no Idempotency-Key is needed, and the answer, 200, is a preview.",
+    )
+
+
+class EditQuery(WriteQuery):
+    """Whether an edit is only looked at, and from when on it counts."""
+
+    effective_from: Moment | None = Field(
+        default=None,
+        description="The whole edit counts from this instant on; until then the job goes on as it is. Now if absent.",
     )
 
 

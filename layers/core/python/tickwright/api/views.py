@@ -18,9 +18,11 @@ from tickwright.api.answers import (
     LintNoteJson,
     MovingJson,
     PassedOverJson,
+    PendingEditJson,
     PreviewJson,
     SpecFieldsJson,
     SpecJson,
+    ZoneChangeJson,
 )
 from tickwright.api.etags import etag_of
 from tickwright.api.exchange import as_json
@@ -31,6 +33,7 @@ from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
 from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.schedules import Cron, LintNote, explain, from_compact, is_hashed, lint
 from tickwright.services.preview import Previewed
+from tickwright.services.zone_changes import ZoneChange
 
 
 def job_json(head: Head, definition: Definition) -> JobJson:
@@ -91,6 +94,17 @@ def preview_json(previewed: Previewed) -> PreviewJson:
     }
 
 
+def zone_change_json(change: ZoneChange) -> ZoneChangeJson:
+    """A job whose next tick new zone rules have moved."""
+    return {
+        "jobId": change.head.job_id,
+        "name": change.head.listed_as if change.head.has_name else None,
+        "was": to_rfc3339(change.was),
+        "tzdataVersionWas": change.tzdata_was,
+        "nextRunAt": time_json(change.now),
+    }
+
+
 def _notes(notes: Iterable[LintNote]) -> list[LintNoteJson]:
     return [{"code": note.code, "message": note.message} for note in notes]
 
@@ -112,7 +126,14 @@ def _moving(head: Head) -> MovingJson:
         "nextRunAt": time_json(head.next_run_at),
         "lastScheduledTime": time_json(head.fired_through),
         "activeExecutionId": active,
+        "pendingEdit": _pending_edit(head),
     }
+
+
+def _pending_edit(head: Head) -> PendingEditJson | None:
+    if head.pending_version is None or head.effective_from is None:
+        return None
+    return {"definitionVersion": head.pending_version, "effectiveFrom": to_rfc3339(head.effective_from)}
 
 
 def _resolved_cron(schedule: str) -> list[str] | None:
@@ -158,6 +179,8 @@ def _catch_up(catch_up: CatchUp) -> dict[str, Any]:
         "mode": catch_up.mode.value,
         "windowSec": catch_up.window_s,
         "onResume": "catchup" if catch_up.on_resume else "skip",
+        "maxRuns": catch_up.max_runs,
+        "ratePerMin": catch_up.rate_per_min,
     }
 
 
@@ -173,6 +196,8 @@ def _execution_fields(execution: Execution) -> ExecutionFieldsJson:
         "attempt": execution.attempt,
         "maxAttempts": execution.max_attempts,
         "scheduledTime": to_rfc3339(execution.scheduled_at),
+        "nominalTime": execution.nominal,
+        "tzdataVersion": execution.tzdata,
         "createdAt": to_rfc3339(execution.created_at),
         "startedAt": time_json(execution.started_at),
         "finishedAt": time_json(execution.finished_at),
@@ -196,4 +221,5 @@ def _passed_over(passed: PassedOver) -> PassedOverJson:
         "last": to_rfc3339(passed.last),
         "count": passed.count,
         "exact": passed.exact,
+        "closedBy": passed.by,
     }

@@ -13,11 +13,12 @@ class EventName(Enum):
     """What has happened; the value is the name in logs and metrics, the comment its measurements."""
 
     JOB_SUBMITTED = "job_submitted"
-    JOB_CHANGED = "job_changed"  # label: change (pause, resume, cancel, edit)
+    JOB_CHANGED = "job_changed"  # label: change (pause, resume, cancel, edit, edit took effect)
+    JOB_AIMED_ANEW = "job_aimed_anew"  # new zone rules moved its next tick; labels: was, now
     SCHEDULE_DISAGREEMENT = "schedule_disagreement"  # a second cron engine expects another tick; labels: ours, theirs
     TICK_DECIDED = "tick_decided"  # measurement: dispatchLagMs; label: firedAs
     TICK_REFUSED = "tick_refused"  # another process decided, or the job was changed in time
-    TICKS_PASSED_OVER = "ticks_passed_over"  # measurement: count
+    TICKS_PASSED_OVER = "ticks_passed_over"  # measurement: count; label: reason
     TICK_POISONED = "tick_poisoned"  # a job whose tick cannot be decided: it is set aside, the others go on
     EXECUTION_QUEUED = "execution_queued"
     EXECUTION_SKIPPED = "execution_skipped"  # label: reason

@@ -80,13 +80,15 @@ def _storable(text: str) -> str:
 class PassedOver:
     """A contiguous range of ticks that were not fired, in one row.
 
-    `exact` is false where the count is a lower bound.
+    `exact` is false where the count is a lower bound; `by` names the calendar's version that closed them.
     """
 
     first: Instant
     last: Instant
     count: int
     exact: bool = True
+    reason: Reason = Reason.MISSED
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +126,8 @@ class Execution:
     error: ErrorSummary | None = None
     result: str | None = None
     passed: PassedOver | None = None
+    nominal: str | None = None  # of a tick that a clock change or a window has moved: where the schedule names it
+    tzdata: str | None = None  # the zone rules that its tick was found by
     ttl: int | None = None
 
     def __post_init__(self) -> None:

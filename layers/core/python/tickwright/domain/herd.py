@@ -7,11 +7,11 @@ what ticks a job has missed. Promise: SEM-SCHED-20.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.schedules import (
+    NO_CALENDARS,
     Calendar,
     Cron,
     Every,
@@ -27,7 +27,6 @@ from tickwright.domain.schedules import (
 MINUTE_MS = 60_000
 SPAN_MS_MAX = 86_400_000  # a day: 1,440 numbers, under 100 KB of an answer
 STEPS_MAX = 30_000  # a step takes some 10 microseconds: a third of a second for the whole map
-NO_CALENDARS: Mapping[str, Calendar] = MappingProxyType({})
 _TICKS_A_MINUTE_MAX = 60  # no schedule fires more often than each second
 
 

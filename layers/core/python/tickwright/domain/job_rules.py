@@ -134,15 +134,32 @@ def _catch_up(problems: _Problems, source: Mapping[str, object], schedule: Sched
     window_s = limits.ONE_OFF_WINDOW_S_DEFAULT if one_off else limits.CATCHUP_WINDOW_S_DEFAULT
     modes = {m.value: m for m in CatchUpMode}
     at = "/catchup"
+    chosen = problems.choice(f"{at}/mode", source.get("mode"), modes, mode)
+    max_runs = _of_all(problems, source, "maxRuns", limits.CATCHUP_RUNS_MAX, chosen)
+    rate_per_min = _of_all(problems, source, "ratePerMin", limits.CATCHUP_RATE_MAX, chosen)
     return CatchUp(
-        mode=problems.choice(f"{at}/mode", source.get("mode"), modes, mode),
+        mode=chosen,
         window_s=round(
             problems.number(f"{at}/windowSec", source.get("windowSec"), 60, limits.CATCHUP_WINDOW_S_MAX, window_s)
         ),
         on_resume=problems.choice(
             f"{at}/onResume", source.get("onResume"), {"skip": False, "catchup": True}, default=False
         ),
+        max_runs=max_runs,
+        rate_per_min=rate_per_min,
     )
+
+
+def _of_all(
+    problems: _Problems, source: Mapping[str, object], name: str, highest: int, mode: CatchUpMode
+) -> int | None:
+    """A member that means something only where all missed ticks are made up."""
+    at = f"/catchup/{name}"
+    value: int | None = problems.number(at, source.get(name), 1, highest, None)
+    if value is not None and mode is not CatchUpMode.ALL:
+        advice = f"{name} belongs to mode all; set that mode, or leave it out."
+        problems.add(at, "not_applicable", advice)
+    return value
 
 
 def _retry(problems: _Problems, source: Mapping[str, object]) -> RetryPolicy:

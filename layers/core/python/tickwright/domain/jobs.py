@@ -47,6 +47,8 @@ class CatchUp:
     mode: CatchUpMode
     window_s: int
     on_resume: bool = False  # whether paused time counts as missed, not as skipped
+    max_runs: int | None = None  # of `all`: only the newest so many of the ticks that are missed
+    rate_per_min: int | None = None  # of `all`: how fast they are made up
 
 
 class FiredAs(Enum):
@@ -125,10 +127,20 @@ def reach_of(run_deadline_s: int | None, catch_up: CatchUp) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aimed:
+    """Where a head was due under zone rules that have been replaced since."""
+
+    was: Instant
+    tzdata: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """The moving part of a job: its place in the due index and the last decision.
 
     `reach_s` is how far back an unfinished execution may be scheduled: the longest that any version allowed.
+    `pending_version` counts from `effective_from` on: until then `next_run_at` is a tick of this schedule before it,
+    or `effective_from` itself, when the scheduler makes the change.
     """
 
     job_id: JobId
@@ -156,6 +168,10 @@ class Head:
     active: str | None = None
     waiting: int = 0
     paused_at: Instant | None = None
+    pending_version: int | None = None
+    effective_from: Instant | None = None
+    tzdata: str = ""  # the zone rules that `next_run_at` was found by
+    aimed_from: Aimed | None = None
     write_token: str | None = None
 
     def __post_init__(self) -> None:
@@ -164,6 +180,7 @@ class Head:
         if self.next_run_at is not None:
             assert self.status is JobStatus.ACTIVE, "only an active job is due"
             assert self.fired_through is None or self.next_run_at > self.fired_through
+        assert (self.pending_version is None) == (self.effective_from is None), "an edit that waits has its time"
         decided = (self.fired_version, self.fired_at, self.fired_as)
         assert all((self.fired_through is None) == (value is None) for value in decided)
 

@@ -7,19 +7,17 @@ is the list for everything that waits neither for a time nor for an event.
 from dataclasses import dataclass
 
 from tickwright.domain import limits
-from tickwright.domain.executions import PassedOver
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, is_manual, time_of
 from tickwright.domain.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing set in motion: the execution it names, the job's version seen, and what the decision passes over."""
+    """One thing set in motion: the execution it names, and the job's version seen."""
 
     job_id: JobId
     key: ExecutionKey
     version: int
-    passed: PassedOver | None = None
 
     @property
     def ref(self) -> ExecutionRef:

@@ -12,13 +12,17 @@ from tickwright.domain.ids import Epoch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketLease:
-    """The record of one bucket. `rvn` is fresh at each write: a record that stands still belongs to the dead."""
+    """The record of one bucket. `rvn` is fresh at each write: a record that stands still belongs to the dead.
+
+    `tzdata`: the zone rules by which each of the bucket's heads was aimed; others may have been found by older ones.
+    """
 
     bucket: int
     owner: str | None
     lease_epoch: Epoch
     rvn: str
     drained: bool = False  # handed over cleanly: nothing of its last minutes needs to be resolved
+    tzdata: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +38,10 @@ class TakeBucket:
         """The record as it was seen."""
         if (None if old is None else old.rvn) != self.seen_rvn:
             return None
-        epoch = Epoch(1 if old is None else old.lease_epoch + 1)
-        return BucketLease(bucket=self.bucket, owner=self.owner, lease_epoch=epoch, rvn=self.rvn)
+        if old is None:
+            return BucketLease(bucket=self.bucket, owner=self.owner, lease_epoch=Epoch(1), rvn=self.rvn)
+        epoch = Epoch(old.lease_epoch + 1)
+        return replace(old, owner=self.owner, lease_epoch=epoch, rvn=self.rvn, drained=False)
 
     def mine(self, old: BucketLease) -> bool:
         """The rvn is fresh for each write."""
@@ -50,6 +56,7 @@ class RenewBucket:
     holder: str
     epoch: Epoch
     rvn: str
+    tzdata: str
     give_up: bool = False
     drained: bool = False
 
@@ -57,7 +64,8 @@ class RenewBucket:
         """The holder of this epoch only."""
         if old is None or old.owner != self.holder or old.lease_epoch != self.epoch:
             return None
-        return replace(old, owner=None if self.give_up else self.holder, rvn=self.rvn, drained=self.drained)
+        owner = None if self.give_up else self.holder
+        return replace(old, owner=owner, rvn=self.rvn, drained=self.drained, tzdata=self.tzdata)
 
     def mine(self, old: BucketLease) -> bool:
         """The rvn is fresh for each write."""

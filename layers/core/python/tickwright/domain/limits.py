@@ -19,7 +19,7 @@ TAG_CHARS_MAX = 128
 DESCRIPTION_CHARS_MAX = 1_024
 URL_CHARS_MAX = 2_048
 SCHEDULE_BYTES_MAX = (
-    340  # of its stored form: then a head is under 1 KB whatever else it holds, and each update one unit
+    280  # of its stored form: then a head is under 1 KB whatever else it holds, and each update one unit
 )
 IDEMPOTENCY_KEY_CHARS_MAX = 255  # the field's practice: a UUID fits many times
 
@@ -53,6 +53,10 @@ RETENTION_S_MIN = 86_400  # twice the insert guard: what was forgotten is never 
 CATCHUP_WINDOW_S_DEFAULT = 3_600  # semantics 3: cron and every
 ONE_OFF_WINDOW_S_DEFAULT = 86_400  # semantics 3: runAt
 CATCHUP_WINDOW_S_MAX = 31 * 86_400
+CATCHUP_RUNS_MAX = 1_000  # so far back the walk goes tick by tick: some 20 ms
+CATCHUP_RATE_MAX = 240  # a minute: the loop looks four times a second at a job that is behind
+CLOSED_AHEAD_MS = 3_600_000  # how far ahead a closed stretch is passed over in one row: a lifted one waits no longer
+EFFECTIVE_AHEAD_S_MAX = 366 * 86_400  # an edit that waits longer is forgotten by the people who made it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

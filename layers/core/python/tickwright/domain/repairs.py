@@ -90,17 +90,3 @@ def _judge_claimed(execution: Execution, now: Instant, clock_error_ms: int) -> F
         return Finding(repair=Repair.REAP, keep=True)
     assert execution.lease_until is not None
     return Finding(repair=Repair.NOTHING, keep=True, check_by=Instant(execution.lease_until + 2 * clock_error_ms + 1))
-
-
-def was_passed_over(entry: Entry, head: Head | None, *, exists: bool, began: bool) -> bool:
-    """Whether the range of an entry was passed over by a decision that was taken: only then does it get its row.
-
-    Two schedulers may have planned different ranges, and only one of them decided. `exists`: the execution of the
-    entry's key does. `began`: that of the range's first tick does, so whoever planned the range had an old reading.
-    """
-    passed = entry.passed
-    if passed is None or head is None or head.passed_through is None or began:
-        return False
-    if passed.last < entry.tick:  # the plan was to fire a later tick: decided, and nothing else, is what exists
-        return exists and head.passed_through >= passed.last
-    return head.passed_through == passed.last

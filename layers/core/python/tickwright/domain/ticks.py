@@ -4,26 +4,28 @@ Must not know a store or a clock: it takes the head, the instant and whether the
 that one write carries out. Promises: SEM-TICK-1, SEM-TICK-3, SEM-CATCHUP-1, SEM-OVERLAP-1, SEM-OVERLAP-2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from tickwright.domain import limits
 from tickwright.domain.changes.heads import Advance
+from tickwright.domain.choice import Choice, choose
 from tickwright.domain.executions import Cause, Execution, PassedOver, Reason, key_of_occupant, ttl_of
 from tickwright.domain.ids import ExecutionRef, missed_key, tick_key
-from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import EXPIRE, RUN, SKIP_OVERLAP, CatchUpMode, FiredAs, Head, JobStatus, Overlap, Verdict
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.jobs import EXPIRE, RUN, SKIP_OVERLAP, FiredAs, Head, JobStatus, Overlap, Verdict
 from tickwright.domain.limits import Durations
-from tickwright.domain.schedules import OneOff, Schedule, count_ticks, from_compact, latest_tick, next_tick
+from tickwright.domain.pending import decided_through, is_switch_due, schedule_of
+from tickwright.domain.schedules import (
+    Calendar,
+    Schedule,
+    Stretch,
+    closed_at,
+    from_compact,
+    next_tick,
+    tzdata_version,
+)
 from tickwright.domain.transitions import State
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """Which tick is fired of those that are due, if any, and which are passed over."""
-
-    fire: Instant | None
-    passed: PassedOver | None
-    expired: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,21 +46,36 @@ class Decided:
     passed: PassedOver | None
 
 
-def decide(head: Head, *, now: Instant, occupied: bool, missed_after_ms: int) -> Decided | LookAgain:
+def decide(
+    head: Head, *, now: Instant, occupied: bool, missed_after_ms: int, calendars: Sequence[Calendar] = ()
+) -> Decided | LookAgain:
     """The decision on the tick that a head is due for.
 
-    `occupied`: a strong read has just shown that the run which `active` names is unfinished.
+    `occupied`: a strong read has just shown that the run which `active` names is unfinished. `calendars`: those that
+    the schedule names, as they stand now.
     """
     assert head.next_run_at is not None
-    schedule = from_compact(head.schedule)
+    schedule = schedule_of(head)
     if occupied and head.overlap is Overlap.SKIP and now < head.next_run_at:
         return LookAgain(at=head.next_run_at)
-    choice = choose(head, schedule, now=now, missed_after_ms=missed_after_ms)
+    closed = partial(closed_at, calendars, schedule.timezone) if calendars else _always_open
+    choice = choose(head, schedule, now=now, missed_after_ms=missed_after_ms, closed=closed)
+    if choice.not_before is not None:
+        return LookAgain(at=choice.not_before)
     verdict = _verdict(head, choice, occupied=occupied)
     following = _following(head, schedule, _goes_on_after(head, choice, now), runs=verdict is RUN)
+    return Decided(advance=_advance(head, choice, verdict, following, now), passed=choice.passed)
+
+
+def _always_open(at: Instant) -> Stretch | None:  # noqa: ARG001 - the shape of `Closed`
+    return None
+
+
+def _advance(head: Head, choice: Choice, verdict: Verdict | None, following: Instant | None, now: Instant) -> Advance:
+    assert head.next_run_at is not None
     pins = head.overlap is not Overlap.ALLOW
     takes = None if choice.fire is None or not pins or verdict is not RUN else f"{tick_key(choice.fire)}@1"
-    advance = Advance(
+    return Advance(
         job_id=head.job_id,
         tick=head.next_run_at,
         version=head.version,
@@ -66,6 +83,7 @@ def decide(head: Head, *, now: Instant, occupied: bool, missed_after_ms: int) ->
         seen_fired_through=head.fired_through,
         seen_active=head.active,
         next_run_at=following,
+        tzdata=tzdata_version(),
         fire=choice.fire,
         verdict=verdict,
         fired_at=now,
@@ -74,53 +92,6 @@ def decide(head: Head, *, now: Instant, occupied: bool, missed_after_ms: int) ->
         passed_through=None if choice.passed is None else choice.passed.last,
         ends=following is None,
     )
-    return Decided(advance=advance, passed=choice.passed)
-
-
-def choose(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int) -> Choice:
-    """Which tick is fired: the due one if it is in time, else what the catch-up policy says."""
-    due = head.next_run_at
-    assert due is not None
-    if head.passed_through is not None and due <= head.passed_through:
-        return Choice(fire=None, passed=None)  # told of already: an edit on an older reading has brought it back
-    if now - due <= missed_after_ms:
-        return Choice(fire=due, passed=None)
-    horizon = Instant(now - head.catch_up.window_s * 1_000)
-    match head.catch_up.mode:
-        case CatchUpMode.ALL:
-            return _choose_all(schedule, due, now=now, horizon=horizon)
-        case CatchUpMode.LATEST:
-            latest = _latest(schedule, due, now)
-            fire = latest if latest >= horizon else None
-            return Choice(fire=fire, passed=_range(schedule, due, before=fire, now=now))
-        case CatchUpMode.NONE:
-            return Choice(fire=None, passed=_range(schedule, due, before=None, now=now))
-
-
-def _choose_all(schedule: Schedule, due: Instant, *, now: Instant, horizon: Instant) -> Choice:
-    if due >= horizon:
-        return Choice(fire=due, passed=None)
-    if isinstance(schedule.kind, OneOff):
-        return Choice(fire=due, passed=None, expired=True)  # never silently dropped: it ends DEAD (semantics 3)
-    first = next_tick(schedule, Instant(horizon - 1))
-    fire = None if first is None or first.at > now else first.at
-    return Choice(fire=fire, passed=_range(schedule, due, before=fire, now=now))
-
-
-def _range(schedule: Schedule, due: Instant, *, before: Instant | None, now: Instant) -> PassedOver | None:
-    """The ticks from the due one up to the one that is fired, or up to now."""
-    until = now if before is None else Instant(before - 1)
-    if until < due:
-        return None
-    last = _latest(schedule, due, until)
-    more, exact = count_ticks(schedule, due, last, limits.PASSED_OVER_COUNT_MAX - 1)
-    return PassedOver(first=due, last=last, count=1 + more, exact=exact)
-
-
-def _latest(schedule: Schedule, due: Instant, until: Instant) -> Instant:
-    """The last tick from the due one on, which is one in any case: an edit may have kept it from an older schedule."""
-    later = latest_tick(schedule, until, due)
-    return due if later is None else later.at
 
 
 def _verdict(head: Head, choice: Choice, *, occupied: bool) -> Verdict | None:
@@ -134,14 +105,17 @@ def _verdict(head: Head, choice: Choice, *, occupied: bool) -> Verdict | None:
 def _goes_on_after(head: Head, choice: Choice, now: Instant) -> Instant:
     if choice.fire is not None:
         return choice.fire
-    return now if choice.passed is not None or head.passed_through is None else head.passed_through
+    if choice.passed is not None:
+        return choice.passed.last
+    return now if head.passed_through is None else head.passed_through
 
 
 def _following(head: Head, schedule: Schedule, after: Instant, *, runs: bool) -> Instant | None:
+    """The tick after; where there is none, the edit that waits."""
     if schedule.max_runs is not None and head.runs + int(runs) >= schedule.max_runs:
-        return None
+        return head.effective_from
     tick = next_tick(schedule, after)
-    return None if tick is None else tick.at
+    return head.effective_from if tick is None else tick.at
 
 
 def execution_of(head: Head, *, now: Instant, durations: Durations, retention_s: int) -> Execution:
@@ -166,8 +140,21 @@ def execution_of(head: Head, *, now: Instant, durations: Durations, retention_s:
         job_version=head.fired_version,
         max_attempts=head.max_attempts,
         run_deadline_at=run_deadline(max(at, head.fired_at), head),
+        nominal=_nominal(head, at),
+        tzdata=head.tzdata or None,
     )
     return born if state is State.QUEUED else finished_at_birth(born, state, reason, now=now, retention_s=retention_s)
+
+
+def _nominal(head: Head, at: Instant) -> str | None:
+    """Where the schedule names a tick that was moved: a local time that the clock jumped over, or a window's start.
+
+    Read from the head's schedule: one that was edited since the decision may not know the tick.
+    """
+    tick = next_tick(from_compact(head.schedule), Instant(at - 1))
+    if tick is None or tick.at != at:
+        return None
+    return tick.nominal_local or (None if tick.nominal_at is None else to_rfc3339(tick.nominal_at))
 
 
 def _born_as(verdict: Verdict, *, late: bool) -> tuple[State, Reason | None]:
@@ -209,7 +196,7 @@ def range_row(head: Head, passed: PassedOver, *, now: Instant, retention_s: int)
         tenant_id=head.tenant_id,
         lane=head.lane,
         state=State.SKIPPED,
-        reason=Reason.MISSED,
+        reason=passed.reason,
         scheduled_at=passed.first,
         created_at=now,
         finished_at=now,
@@ -229,15 +216,14 @@ def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | Non
     return None if tick is None else tick.at
 
 
-def edited_next(head: Head, schedule: str, now: Instant) -> Instant | None:
+def edited_next(head: Head, schedule: Schedule, now: Instant) -> Instant | None:
     """Where an edited job goes on.
 
     A due tick is kept, else the first of the new schedule after now and all that was decided.
     """
-    if head.next_run_at is not None and head.next_run_at <= now:
+    if head.next_run_at is not None and head.next_run_at <= now and not is_switch_due(head):
         return head.next_run_at
-    decided = Instant(max(head.fired_through or 0, head.passed_through or 0))
-    return first_tick(from_compact(schedule), now=now, fired_through=decided, runs=head.runs)
+    return first_tick(schedule, now=now, fired_through=decided_through(head), runs=head.runs)
 
 
 def settled_status(next_run_at: Instant | None) -> JobStatus:

@@ -14,8 +14,10 @@ from tickwright.domain.events import EventName
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.lanes import LANES, Lane
+from tickwright.domain.schedules import tzdata_version
 from tickwright.ports.faults import Unavailable
 from tickwright.services import leases as lease_service
+from tickwright.services.aim import FROM_THE_FIRST, Progress, aim_some
 from tickwright.services.fire import fire
 from tickwright.services.kit import Kit
 from tickwright.services.leases import Leases
@@ -24,6 +26,7 @@ from tickwright.services.release import release_due
 from tickwright.services.resolve import look_after
 
 _LOOKS_A_TICK = 4  # while somebody is behind: a job of the shortest period must gain on its ticks
+_PAGES_A_LOOK = 10  # past heads of which none can be decided now: they must not hide those behind them
 _AT_ONCE = 8  # buckets worked on at the same time: what one process can keep in flight against a store
 
 
@@ -39,6 +42,7 @@ class SchedulerLoop:
     leases: Leases = field(init=False)
     _memory: Memory = field(default_factory=Memory)
     _idle_until_ms: dict[tuple[int, Lane | str], int] = field(default_factory=dict)
+    _aiming: dict[int, Progress] = field(default_factory=dict)
     _is_behind: bool = False
     _permits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -95,6 +99,8 @@ class SchedulerLoop:
             if lease_service.holds(self.kit, self.leases, bucket):
                 await self._serve_lane(bucket, lane)
         await self._serve_waiting(bucket)
+        if lease_service.holds(self.kit, self.leases, bucket):
+            await self._aim(bucket)
 
     async def _take(self, bucket: int) -> bool:
         preferred = bucket % self.slots == self.slot
@@ -116,11 +122,30 @@ class SchedulerLoop:
         if not self._is_time(bucket, lane, 2 * self.kit.durations.tick_ms):
             return
         until = Instant(self.kit.clock.now() + self.kit.durations.lookahead_ms)
-        heads = await self.kit.store.due_eventually(bucket, lane, until=until, limit=limits.DUE_PAGE)
-        if heads:
-            self._idle_until_ms.pop((bucket, lane), None)
-            decided = await fire(self.kit, bucket, heads, self._memory)
-            self._is_behind |= decided > 0 and self._is_late(heads)
+        after_key: str | None = None
+        for _ in range(_PAGES_A_LOOK):
+            page = await self.kit.store.due_eventually(
+                bucket, lane, until=until, limit=limits.DUE_PAGE, after_key=after_key
+            )
+            if page.items:
+                self._idle_until_ms.pop((bucket, lane), None)
+            decided = await fire(self.kit, bucket, page.items, self._memory)
+            self._is_behind |= decided > 0 and self._is_late(page.items)
+            after_key = page.next_key
+            if decided or after_key is None:
+                return  # those behind a page that moved on are the first of the next look
+
+    async def _aim(self, bucket: int) -> None:
+        """After the zone rules have changed, once: a page of the bucket's heads a look."""
+        holding = self.leases.mine[bucket]
+        if holding.tzdata == tzdata_version():
+            return
+        progress = await aim_some(self.kit, bucket, self._aiming.get(bucket, FROM_THE_FIRST))
+        if progress is not None:
+            self._aiming[bucket] = progress
+            return
+        self._aiming.pop(bucket, None)
+        holding.tzdata = tzdata_version()  # noted with the next renewal: whoever dies before it leaves it to do again
 
     def _is_late(self, heads: Sequence[Head]) -> bool:
         """Whether a job was due a whole tick ago: one tick of a job is decided a look, so more may be waiting."""

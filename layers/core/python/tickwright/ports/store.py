@@ -154,7 +154,9 @@ class Store(Protocol):
         ...
 
     # --- reads that may be stale: they only say where to look ----------------------------------------------------
-    async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+    async def due_eventually(
+        self, bucket: int, lane: Lane, *, until: Instant, limit: int, after_key: str | None = None
+    ) -> Listing[Head]:
         """Heads of the due index with `nextRunAt` at or before `until`, oldest first.
 
         One that cannot be read is left out, with an error in the log: it must not hide the others (B094).

@@ -14,18 +14,23 @@ from tickwright.domain.executions import PassedOver, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
-from tickwright.domain.lanes import bucket_of
 from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
+from tickwright.domain.pending import due_at, schedule_of, with_plan
 from tickwright.domain.tenants import NameRecord, PutName
-from tickwright.domain.ticks import edited_next, range_row, settled_status
+from tickwright.domain.ticks import edited_next, range_row
 from tickwright.ports.store import AnyChange, Applied, Refused
 from tickwright.services.jobs import JobView, head_of, view_of
 from tickwright.services.kit import Kit
+from tickwright.services.renew import switch
 from tickwright.services.retract import retract
 from tickwright.services.submit import fire_if_near, name_taken
 
 _TRIES = 5
+_RENAMES_LATER = Refusal(
+    code=Code.INVALID,
+    detail="An edit that waits cannot rename the job: a name counts at once. Rename it without effectiveFrom.",
+)
 _FROM_THE_BEGINNING = Instant(-1)
 _OPEN = frozenset({JobStatus.ACTIVE, JobStatus.PAUSED})
 
@@ -85,7 +90,10 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
     if isinstance(head, Refusal) or head.status is JobStatus.ACTIVE:
         return head if isinstance(head, Refusal) else await view_of(kit, head)
     now = kit.clock.now()
-    new = replace(_due_at(kit, _next_version(kit, head), resumed_at(head, now)), paused_at=None)
+    if head.effective_from is not None and head.effective_from <= now:
+        return await _resume_changed(kit, head)
+    new = replace(_next_version(kit, head), paused_at=None)
+    new = due_at(new, resumed_at(head, now), buckets=kit.buckets)
     # Nothing is decided while a job is paused, so the last decision that was read is the last.
     written = await _write(kit, head, new, await _paused_row(kit, head, now), pins_fired=True)
     if isinstance(written, Refusal):
@@ -101,7 +109,7 @@ async def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]
     """
     passed: PassedOver | None = paused_over(head, now)
     while passed is not None:
-        row = replace(range_row(head, passed, now=now, retention_s=kit.retention_s), reason=Reason.PAUSED)
+        row = range_row(head, passed, now=now, retention_s=kit.retention_s)
         told = await kit.store.execution(row.ref)
         if told is None or told.passed is None:
             return [Insert(execution=row)]
@@ -109,8 +117,18 @@ async def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]
     return []
 
 
-async def edit_job(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int) -> JobView | Refusal:
-    """Give a job a new definition.
+async def _resume_changed(kit: Kit, head: Head) -> JobView | Refusal:
+    """Resume a job whose edit has come to its time during the pause: first the edit, then the rest."""
+    changed = await switch(kit, head)
+    if changed is None:
+        return _conflict(head)
+    return await resume_job(kit, head.tenant_id, head.job_id, None)
+
+
+async def edit_job(  # noqa: PLR0913, PLR0917 - an edit in its parts
+    kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int, effective_from: Instant | None = None
+) -> JobView | Refusal:
+    """Give a job a new definition, now or from an instant on.
 
     Ticks that are due or decided stay as they are; the new schedule begins after them.
     """
@@ -118,7 +136,7 @@ async def edit_job(kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if
     for _ in range(_TRIES):  # a tick that was decided between the read and the write costs another try, not a conflict
         if isinstance(head, Refusal):
             return head
-        written = await _try_edit(kit, head, spec)
+        written = await _try_edit(kit, head, spec, effective_from)
         if isinstance(written, Head):
             await fire_if_near(kit, written)
             return await _changed(kit, written, "edit")
@@ -134,36 +152,42 @@ async def editable(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int) ->
     return head if isinstance(head, Refusal) else await view_of(kit, head)
 
 
-async def _try_edit(kit: Kit, head: Head, spec: JobSpec) -> Head | Refusal:
+async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant | None) -> Head | Refusal:
     old = await view_of(kit, head)
     definition = Definition(
         job_id=head.job_id,
-        version=head.definition_version + 1,
+        version=max(head.definition_version, head.pending_version or 0) + 1,
         tenant_id=head.tenant_id,
         created_at=kit.clock.now(),
         spec=spec,
     )
     beside = [PutDefinition(definition=definition), *_renames(head, old.definition.spec.name, spec.name)]
-    return await _write(kit, head, _edited(kit, head, definition), beside, pins_fired=True)
+    if effective_from is None or effective_from <= kit.clock.now():
+        return await _write(kit, head, _edited(kit, head, definition), beside, pins_fired=True)
+    if spec.name != old.definition.spec.name:
+        return _RENAMES_LATER
+    return await _write(kit, head, _to_be_edited(kit, head, definition, effective_from), beside, pins_fired=True)
 
 
 def _edited(kit: Kit, head: Head, definition: Definition) -> Head:
+    new = with_plan(_next_version(kit, head), definition)
+    if head.status is JobStatus.PAUSED:
+        return new
+    return due_at(new, edited_next(head, schedule_of(new), kit.clock.now()), buckets=kit.buckets)
+
+
+def _to_be_edited(kit: Kit, head: Head, definition: Definition, effective_from: Instant) -> Head:
+    """The head with an edit that waits: due as before until then, and looked at then."""
     spec = definition.spec
     new = replace(
         _next_version(kit, head),
-        definition_version=definition.version,
-        lane=spec.lane,
-        schedule=spec.schedule,
-        overlap=spec.overlap,
-        catch_up=spec.catch_up,
-        max_attempts=spec.retry.max_attempts,
-        run_deadline_s=spec.run_deadline_s,
+        pending_version=definition.version,
+        effective_from=effective_from,
         reach_s=max(head.reach_s, reach_of(spec.run_deadline_s, spec.catch_up)),
-        listed_as=spec.name or head.job_id,
     )
     if head.status is JobStatus.PAUSED:
         return new
-    return _due_at(kit, new, edited_next(head, spec.schedule, kit.clock.now()))
+    return due_at(new, edited_next(head, schedule_of(new), kit.clock.now()), buckets=kit.buckets)
 
 
 def _renames(head: Head, old: str | None, new: str | None) -> Sequence[AnyChange]:
@@ -207,11 +231,6 @@ def _conflict(head: Head) -> Refusal:
 
 def _next_version(kit: Kit, head: Head) -> Head:
     return replace(head, version=head.version + 1, write_token=kit.entropy.token())
-
-
-def _due_at(kit: Kit, head: Head, next_run_at: Instant | None) -> Head:
-    bucket = None if next_run_at is None else bucket_of(head.job_id, kit.buckets)
-    return replace(head, status=settled_status(next_run_at), next_run_at=next_run_at, bucket=bucket)
 
 
 async def _write(kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange], *, pins_fired: bool) -> Head | Refusal:

@@ -6,7 +6,7 @@ whoever reads the page: resolve.py. Any number of processes may fire the same he
 SEM-TICK-2, SEM-JOURNAL-1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,20 +14,24 @@ from tickwright.domain import limits
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import ExecutionRef, tick_key
+from tickwright.domain.ids import ExecutionRef, TenantId, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, Overlap
 from tickwright.domain.journal import Entry, Page
+from tickwright.domain.pending import is_current
+from tickwright.domain.schedules import Calendar, from_compact
 from tickwright.domain.ticks import Decided, LookAgain, active_ref, decide, execution_of, range_row
 from tickwright.domain.transitions import State
-from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.faults import StoreUnavailable, Unavailable
 from tickwright.ports.store import Applied, Outcome, Refused, Unknown
 from tickwright.services.hints import is_unclaimed, send_hints
 from tickwright.services.kit import Kit
 from tickwright.services.memory import Memory
+from tickwright.services.renew import renewed
 from tickwright.services.settle import settle
 
 AnyOutcome = Outcome[Any] | Unknown
+CalendarsByName = Mapping[tuple[TenantId, str], Calendar]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +43,7 @@ class _Plan:
     def entry(self) -> Entry:
         """What the journal says of it: the tick that is fired or, where all are passed over, the one that was due."""
         advance = self.decided.advance
-        return Entry(
-            job_id=advance.job_id,
-            key=tick_key(advance.fire or advance.tick),
-            version=advance.version,
-            passed=self.decided.passed,
-        )
+        return Entry(job_id=advance.job_id, key=tick_key(advance.fire or advance.tick), version=advance.version)
 
 
 class Born(NamedTuple):
@@ -76,23 +75,70 @@ class _Fired(NamedTuple):
     left: int
 
 
-async def _fire_page(kit: Kit, bucket: int, heads: Sequence[Head], memory: Memory) -> _Fired:
+async def _fire_page(kit: Kit, bucket: int, stored: Sequence[Head], memory: Memory) -> _Fired:
     now = kit.clock.now()  # before anything is read: what was busy before t may be free at t (R10)
+    heads = await _renewed(kit, stored)
     seen, ready, left = await _look_back(kit, heads, memory, now)
-    plans = [plan for head in ready if (plan := _plan(kit, head, seen, now)) is not None]
+    calendars = await _calendars(kit, ready)
+    plans = [plan for head in ready if (plan := _plan(kit, head, seen, calendars, now)) is not None]
     if not plans:
         return _Fired(0, left)
     # J. Dying right after it: the entries are open, and the index still shows the heads.
     await kit.store.put_page(_page(kit, bucket, plans))
     # A. Dying right after it: whoever resolves the page does I and S.
-    outcomes = await kit.store.write_each([plan.decided.advance for plan in plans])
+    outcomes = await _decide_all(kit, plans)
     moved = [(plan, head) for plan, outcome in zip(plans, outcomes, strict=True) if (head := _decided(plan, outcome))]
     for plan, head in moved:
         memory.note_decided(head.job_id, plan.decided.advance.fire or plan.decided.advance.tick)
-    await _note_passed_over(kit, plans, outcomes)
     born = await insert_and_send(kit, [head for plan, head in moved if plan.decided.advance.fire is not None], memory)
     unknown = sum(isinstance(outcome, Unknown) for outcome in outcomes)
     return _Fired(_announce(kit, plans, outcomes), left + born.left + unknown)
+
+
+async def _renewed(kit: Kit, stored: Sequence[Head]) -> Sequence[Head]:
+    """The heads as they are to be decided on: after an edit whose time has come, and by today's zone rules."""
+    heads: list[Head] = []
+    for head in stored:
+        try:
+            new = head if is_current(head) else await _renewed_if_due(kit, head)
+        except Unavailable:
+            raise
+        except Exception as fault:  # noqa: BLE001 - one broken job must not stop the others (B094)
+            kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault=type(fault).__name__)
+        else:
+            heads += [] if new is None else [new]
+    return heads
+
+
+async def _renewed_if_due(kit: Kit, head: Head) -> Head | None:
+    new = await renewed(kit, head)
+    soon = kit.clock.now() + kit.durations.lookahead_ms
+    return new if new is not None and new.next_run_at is not None and new.next_run_at <= soon else None
+
+
+async def _decide_all(kit: Kit, plans: Sequence[_Plan]) -> Sequence[AnyOutcome]:
+    """A for each plan: those that pass nothing over in batches, the others each with the row of its range."""
+    passing = [plan for plan in plans if plan.decided.passed is not None]
+    plain = [plan for plan in plans if plan.decided.passed is None]
+    outcomes = dict(zip(map(id, passing), [await _pass_over(kit, plan) for plan in passing], strict=True))
+    if plain:
+        written = await kit.store.write_each([plan.decided.advance for plan in plain])
+        outcomes |= dict(zip(map(id, plain), written, strict=True))
+    return [outcomes[id(plan)] for plan in plans]
+
+
+async def _pass_over(kit: Kit, plan: _Plan) -> AnyOutcome:
+    """A and the row of what it passes over, in one transaction: no decision without its reason."""
+    advance, passed = plan.decided.advance, plan.decided.passed
+    assert passed is not None
+    row = range_row(plan.head, passed, now=kit.clock.now(), retention_s=kit.retention_s)
+    try:
+        decided, told = await kit.store.write_together([advance, Insert(execution=row)])
+        # A row of this first tick that stands already tells of it: a clock was set back, and went on.
+        stands = isinstance(told, Refused) and told.old is not None
+        return await kit.store.write(advance) if stands else decided
+    except Unavailable:
+        return Unknown()
 
 
 class _Seen(NamedTuple):
@@ -121,17 +167,33 @@ async def _look_back(kit: Kit, heads: Sequence[Head], memory: Memory, now: Insta
     return _Seen(seen, [head for head in heads if head.job_id not in open_still], born.left)
 
 
+async def _calendars(kit: Kit, heads: Sequence[Head]) -> CalendarsByName:
+    """The calendars that the heads' schedules name, as they stand now."""
+    named: dict[TenantId, set[str]] = {}
+    for head in heads:
+        names = from_compact(head.schedule).calendars
+        if names:
+            named.setdefault(head.tenant_id, set()).update(names)
+    found = {tenant: await kit.store.calendars(tenant, sorted(names)) for tenant, names in named.items()}
+    return {(tenant, name): one for tenant, some in found.items() for name, one in some.items()}
+
+
 def _last_is_known(kit: Kit, head: Head, memory: Memory, now: Instant) -> bool:
     guarded = head.fired_at is not None and now - head.fired_at > kit.durations.insert_guard_ms
     return memory.knows_inserted(head) or guarded
 
 
-def _plan(kit: Kit, head: Head, seen: dict[ExecutionRef, Execution], now: Instant) -> _Plan | None:
+def _plan(
+    kit: Kit, head: Head, seen: dict[ExecutionRef, Execution], calendars: CalendarsByName, now: Instant
+) -> _Plan | None:
     ref = active_ref(head)
     active = None if ref is None else seen.get(ref)
     occupied = active is not None and not active.is_terminal and active.occupant() == head.active
     try:
-        decided = decide(head, now=now, occupied=occupied, missed_after_ms=kit.durations.missed_after_ms)
+        closing = [calendars[head.tenant_id, name] for name in from_compact(head.schedule).calendars]
+        decided = decide(
+            head, now=now, occupied=occupied, missed_after_ms=kit.durations.missed_after_ms, calendars=closing
+        )
     except Exception as fault:  # noqa: BLE001 - one broken job must not stop the others (B094)
         kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault=type(fault).__name__)
         return None
@@ -156,22 +218,6 @@ def _decided(plan: _Plan, outcome: AnyOutcome) -> Head | None:
             return old
         case _:
             return None
-
-
-async def _note_passed_over(kit: Kit, plans: Sequence[_Plan], outcomes: Sequence[AnyOutcome]) -> None:
-    """One row for each range that this process passed over. Dying before it: the range stands in the journal entry.
-
-    Who only helps with a tick knows the tick, not the range: its own reading may have begun earlier.
-    """
-    won = [(plan, outcome.new) for plan, outcome in zip(plans, outcomes, strict=True) if isinstance(outcome, Applied)]
-    ranges = [(head, passed) for plan, head in won if (passed := plan.decided.passed) is not None]
-    if not ranges:
-        return
-    now = kit.clock.now()
-    rows = [range_row(head, passed, now=now, retention_s=kit.retention_s) for head, passed in ranges]
-    await kit.store.write_each([Insert(execution=row) for row in rows])
-    for head, passed in ranges:
-        kit.emit(EventName.TICKS_PASSED_OVER, measured={"count": passed.count}, jobId=head.job_id)
 
 
 async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Born:
@@ -217,6 +263,10 @@ def _announce(kit: Kit, plans: Sequence[_Plan], outcomes: Sequence[AnyOutcome]) 
             kit.emit(EventName.TICK_REFUSED, jobId=advance.job_id)
             continue
         decided += 1
+        if plan.decided.passed is not None:
+            passed = plan.decided.passed
+            about = {"jobId": advance.job_id, "reason": passed.reason.value}
+            kit.emit(EventName.TICKS_PASSED_OVER, measured={"count": passed.count}, **about)
         lag = max(0, now - (advance.fire or advance.tick))
         verdict = "PASSED_OVER" if advance.verdict is None else advance.verdict.text()
         kit.emit(EventName.TICK_DECIDED, measured={"dispatchLagMs": lag}, jobId=advance.job_id, firedAs=verdict)

@@ -52,7 +52,8 @@ async def _bucket(kit: Kit, bucket: int, until: Instant, heads_max: int) -> tupl
     heads: list[Head] = []
     for lane in LANES:
         # One more than may be kept tells whether that is all.
-        heads += await kit.store.due_eventually(bucket, lane, until=until, limit=heads_max - len(heads) + 1)
+        page = await kit.store.due_eventually(bucket, lane, until=until, limit=heads_max - len(heads) + 1)
+        heads += page.items
         if len(heads) > heads_max:
             return heads[:heads_max], True
     return heads, False

@@ -3,7 +3,7 @@
 Promises: SEM-BUCKET-1, SEM-BUCKET-2.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tickwright.domain.events import EventName
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket, Watched
@@ -18,6 +18,7 @@ class Holding:
     lease: BucketLease
     until_ms: int
     renewed_ms: int
+    tzdata: str  # the zone rules by which all of the bucket's heads are known to be aimed
     resolved: bool = False  # whether what the last owner may have left in the air has been looked after
 
 
@@ -51,6 +52,7 @@ async def take(kit: Kit, leases: Leases, bucket: int, *, patience_ms: int = 0) -
         lease=outcome.new,
         until_ms=at_ms + kit.durations.bucket_lease_ms,
         renewed_ms=at_ms,
+        tzdata=outcome.new.tzdata,
         resolved=drained,
     )
     leases.watched.pop(bucket, None)
@@ -71,9 +73,7 @@ async def renew(kit: Kit, leases: Leases) -> None:
         at_ms = kit.clock.monotonic_ms()
         if at_ms - holding.renewed_ms < kit.durations.bucket_renew_ms:
             continue
-        outcome = await kit.store.write(
-            RenewBucket(bucket=bucket, holder=leases.owner, epoch=holding.lease.lease_epoch, rvn=kit.entropy.token())
-        )
+        outcome = await kit.store.write(_renewal(kit, leases, bucket, holding))
         if isinstance(outcome, Applied):
             holding.until_ms, holding.renewed_ms = at_ms + kit.durations.bucket_lease_ms, at_ms
         else:
@@ -102,13 +102,15 @@ async def give_up(kit: Kit, leases: Leases, bucket: int) -> None:
     holding = leases.mine.pop(bucket, None)
     if holding is None:
         return
-    await kit.store.write(
-        RenewBucket(
-            bucket=bucket,
-            holder=leases.owner,
-            epoch=holding.lease.lease_epoch,
-            rvn=kit.entropy.token(),
-            give_up=True,
-            drained=holding.resolved,
-        )
+    renewal = _renewal(kit, leases, bucket, holding)
+    await kit.store.write(replace(renewal, give_up=True, drained=holding.resolved))
+
+
+def _renewal(kit: Kit, leases: Leases, bucket: int, holding: Holding) -> RenewBucket:
+    return RenewBucket(
+        bucket=bucket,
+        holder=leases.owner,
+        epoch=holding.lease.lease_epoch,
+        rvn=kit.entropy.token(),
+        tzdata=holding.tzdata,
     )

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Cause, Execution, Reason
-from tickwright.domain.ids import ExecutionRef, JobId, tick_key
+from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page, next_check
-from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent, judge_present, was_passed_over
-from tickwright.domain.ticks import finished_at_birth, range_row
+from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent, judge_present
+from tickwright.domain.ticks import finished_at_birth
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable, Unavailable
 from tickwright.ports.store import Applied
@@ -67,9 +67,8 @@ async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
 
 async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
     executions = await kit.store.executions(sorted({entry.ref for entry in entries}))
-    # The head settles only what the execution does not: whether a missing one was decided, and whether a range was
-    # passed over.
-    unclear = {entry.job_id for entry in entries if entry.ref not in executions or entry.passed is not None}
+    # The head settles only what the execution does not: whether a missing one was decided.
+    unclear = {entry.job_id for entry in entries if entry.ref not in executions}
     heads = await kit.store.heads(sorted(unclear)) if unclear else {}
     # Absent counts only after the head was read: else the tick may have been decided, and the next one, in between.
     missing = sorted({entry.ref for entry in entries} - set(executions))
@@ -102,8 +101,6 @@ async def _carry_out(kit: Kit, entry: Entry, finding: Finding, reading: _Reading
     try:
         if not await _repair(kit, entry, finding, reading):
             return KEEP
-        if not finding.keep and entry.passed is not None:
-            await _put_range(kit, entry, reading)
     except Unavailable:
         return KEEP
     if finding is not KEEP and finding is not DROP:
@@ -125,17 +122,6 @@ async def _repair(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -
         case Repair.NOTHING | Repair.INSERT | Repair.SEND:
             pass
     return True
-
-
-async def _put_range(kit: Kit, entry: Entry, reading: _Reading) -> None:
-    """The row of a range goes in before its entry goes: if the decision that passed it over was taken."""
-    passed, head = entry.passed, reading.heads.get(entry.job_id)
-    if passed is None or head is None:
-        return
-    first = await kit.store.execution(ExecutionRef(entry.job_id, tick_key(passed.first)))
-    if was_passed_over(entry, head, exists=entry.ref in reading.executions, began=first is not None):
-        row = range_row(head, passed, now=kit.clock.now(), retention_s=kit.retention_s)
-        await kit.store.write(Insert(execution=row))
 
 
 async def _abandon(kit: Kit, entry: Entry) -> bool:

@@ -15,7 +15,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
 from tickwright.domain.lanes import bucket_of
 from tickwright.domain.outcomes import Code, Refusal
-from tickwright.domain.schedules import OneOff, from_compact
+from tickwright.domain.schedules import OneOff, from_compact, tzdata_version
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
 from tickwright.domain.ticks import first_tick, settled_status
 from tickwright.ports.faults import Unavailable
@@ -112,6 +112,7 @@ def new_head(kit: Kit, definition: Definition, next_run_at: Instant | None) -> H
         reach_s=reach_of(spec.run_deadline_s, spec.catch_up),
         bucket=None if next_run_at is None else bucket_of(definition.job_id, kit.buckets),
         next_run_at=next_run_at,
+        tzdata=tzdata_version(),
         write_token=definition.job_id,
     )
 

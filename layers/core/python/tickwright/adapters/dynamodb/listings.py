@@ -9,6 +9,7 @@ from tickwright.adapters.dynamodb.expressions.queries import Query
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.instants import Instant, to_key
+from tickwright.domain.lanes import Lane
 
 
 def executions_of(job_id: JobId, since: Instant | None) -> tuple[Query, Item]:
@@ -46,6 +47,18 @@ def after_job(tenant_id: TenantId, next_key: str) -> Item:
     """The key to go on after."""
     job_id, _, listed_as = next_key.partition(" ")
     return keys.head(JobId(job_id)) | {"tenantId": wire.text(tenant_id), "listedAs": wire.text(listed_as)}
+
+
+def due_key(last: Item) -> str:
+    """Where a bucket's next due heads begin."""
+    return f"{wire.as_number(last['nextRunAt'])} {wire.as_text(last['jobId'])}"
+
+
+def after_due(bucket: int, lane: Lane, next_key: str) -> Item:
+    """The key to go on after."""
+    at, job_id = next_key.split(" ")
+    place = {"bucket": wire.text(keys.due(bucket, lane)), "nextRunAt": wire.number(int(at))}
+    return keys.head(JobId(job_id)) | place
 
 
 def calendars_of(tenant_id: TenantId) -> tuple[Query, Item]:

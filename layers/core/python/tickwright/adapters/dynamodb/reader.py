@@ -75,11 +75,17 @@ class Reader:
 
     async def range(self, query: Query, values: Item, *, limit: int) -> list[Item]:
         """The first `limit` items of a range, over as many pages as they take."""
+        found, _ = await self.span(query, values, limit=limit)
+        return found
+
+    async def span(
+        self, query: Query, values: Item, *, limit: int, after: Item | None = None
+    ) -> tuple[list[Item], Item | None]:
+        """The next `limit` items of a range, over as many pages as they take, and the key to go on after."""
         found: list[Item] = []
-        after: Item | None = None
         for _ in range(_PAGES_MAX):
             items, after = await self.page(query, values, limit=limit - len(found), after=after)
             found += items
             if after is None or len(found) >= limit:
                 break
-        return found
+        return found, after

@@ -193,10 +193,15 @@ class DynamoDbStore:
         return None if item is None else control.api_key_from_item(item)
 
     # --- reads that may be stale --------------------------------------------------------------------------------
-    async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+    async def due_eventually(
+        self, bucket: int, lane: Lane, *, until: Instant, limit: int, after_key: str | None = None
+    ) -> Listing[Head]:
         """Heads that are due, oldest first."""
         values = {"bucket": wire.text(keys.due(bucket, lane)), "until": wire.number(until)}
-        return readable(await self._reader.range(queries.DUE, values, limit=limit), jobs.head_from_item, "head")
+        after = None if after_key is None else listings.after_due(bucket, lane, after_key)
+        items, last = await self._reader.span(queries.DUE, values, limit=limit, after=after)
+        next_key = None if last is None else listings.due_key(last)
+        return Listing(items=readable(items, jobs.head_from_item, "head"), next_key=next_key)
 
     async def waiting_eventually(self, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:
         """Executions whose wait is over, oldest first."""

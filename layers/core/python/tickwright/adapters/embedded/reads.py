@@ -23,7 +23,9 @@ KeyT = TypeVar("KeyT")
 Rows = list[tuple[Any, ...]]
 
 _DUE = """
-    SELECT doc FROM heads WHERE bucket = ? AND lane = ? AND next_run_at <= ? ORDER BY next_run_at, job_id LIMIT ?
+    SELECT doc, next_run_at, job_id FROM heads
+    WHERE bucket = :bucket AND lane = :lane AND next_run_at <= :until AND (next_run_at, job_id) > (:after, :job_id)
+    ORDER BY next_run_at, job_id LIMIT :limit
 """
 _WAITING = """
     SELECT job_id, key FROM executions WHERE wait_key = ? AND wait_at <= ? ORDER BY wait_at, job_id, key LIMIT ?
@@ -48,6 +50,7 @@ _ATTENTION = """
 _CALENDARS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'CALENDAR$' ORDER BY sk LIMIT ?"
 _AFTER_ALL_KEYS = "~"  # keys begin with digits
 _AFTER_ALL_INSTANTS = 1 << 62
+_BEFORE_ALL = "-1"
 _SEPARATOR = "\x00"  # in no name and no id
 
 
@@ -67,10 +70,16 @@ def items(
             yield name, found
 
 
-def due(connection: sqlite3.Connection, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+def due(  # noqa: PLR0913 - a range takes its ends
+    connection: sqlite3.Connection, bucket: int, lane: Lane, *, until: Instant, limit: int, after_key: str | None
+) -> Listing[Head]:
     """By the index heads_due."""
-    rows = connection.execute(_DUE, (bucket, lane.value, until, limit))
-    return readable((doc for (doc,) in rows), HEADS.codec.load, "head")
+    after, _, job_id = (after_key or _BEFORE_ALL).partition(_SEPARATOR)
+    place = {"bucket": bucket, "lane": lane.value, "until": until, "after": int(after), "job_id": job_id}
+    rows = connection.execute(_DUE, place | {"limit": limit + 1}).fetchall()
+    listing = _listing(rows, limit, lambda row: row, lambda row: f"{row[1]}{_SEPARATOR}{row[2]}")
+    heads = readable((row[0] for row in listing.items), HEADS.codec.load, "head")
+    return Listing(items=heads, next_key=listing.next_key)
 
 
 def waiting(connection: sqlite3.Connection, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:

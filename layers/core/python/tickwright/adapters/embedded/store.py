@@ -141,9 +141,12 @@ class EmbeddedStore:
         return await self._item(entities.API_KEYS, entities.api_key_key(key_hash))
 
     # --- reads that may be stale by the port --------------------------------------------------------------------
-    async def due_eventually(self, bucket: int, lane: Lane, *, until: Instant, limit: int) -> Sequence[Head]:
+    async def due_eventually(
+        self, bucket: int, lane: Lane, *, until: Instant, limit: int, after_key: str | None = None
+    ) -> Listing[Head]:
         """Heads that are due, oldest first."""
-        return await self._read(partial(reads.due, bucket=bucket, lane=lane, until=until, limit=limit))
+        asked = partial(reads.due, bucket=bucket, lane=lane, until=until, limit=limit, after_key=after_key)
+        return await self._read(asked)
 
     async def waiting_eventually(self, wait_key: str, *, until: Instant, limit: int) -> Sequence[ExecutionRef]:
         """Executions whose wait is over, oldest first."""

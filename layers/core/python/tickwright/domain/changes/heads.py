@@ -61,6 +61,7 @@ class Advance:
     seen_fired_through: Instant | None
     seen_active: str | None
     next_run_at: Instant | None
+    tzdata: str  # the zone rules by which `next_run_at` was found
     fire: Instant | None  # the tick that is decided: t, a later one (catch-up), or None if all are passed over (R7)
     verdict: Verdict | None
     fired_at: Instant
@@ -86,6 +87,7 @@ class Advance:
             status=JobStatus.ENDED if self.ends else JobStatus.ACTIVE,
             next_run_at=self.next_run_at,
             bucket=None if self.ends else old.bucket,
+            tzdata=old.tzdata if self.ends else self.tzdata,
             passed_through=self.passed_through or old.passed_through,
         )
         return moved if self.fire is None else self._fired(moved)
@@ -145,6 +147,7 @@ class Rewrite:
             return None
         return replace(
             self.new,
+            tzdata=old.tzdata if self.new.next_run_at is None else self.new.tzdata,
             fired_through=old.fired_through,
             fired_version=old.fired_version,
             fired_at=old.fired_at,

@@ -18,6 +18,7 @@ from tickwright.domain.schedules.calendars import (
 )
 from tickwright.domain.schedules.closures import (
     FOR_EVER,
+    NO_CALENDARS,
     Stretch,
     closed_at,
     closing_at,
@@ -45,6 +46,7 @@ __all__ = [
     "CALENDAR_ENTRIES_MAX",
     "DAY_TEXT_CHARS_MAX",
     "FOR_EVER",
+    "NO_CALENDARS",
     "WINDOW_S_MAX",
     "Calendar",
     "CalendarContent",

@@ -8,6 +8,7 @@ know the time, nor how calendars are kept. Promise: SEM-CAL-2.
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.schedules.calendars import Calendar, CalendarKind, Window
@@ -26,6 +27,9 @@ _SEARCH_STEPS = 2_000
 _COUNTED_MAX = 10_000
 _PIECES_MAX = 64  # a zone has some four a year
 _FAR_S = 2 * DAY_S  # beyond it a change of the clock, under a day, reaches no more
+
+
+NO_CALENDARS: Mapping[str, Calendar] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

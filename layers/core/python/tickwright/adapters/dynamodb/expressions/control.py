@@ -18,12 +18,12 @@ TAKE_BUCKET = Write(
 RENEW_BUCKET = Write(
     says="Only the holder of this epoch keeps a bucket.",
     condition="#owner = :holder AND #leaseEpoch = :epoch",
-    update="SET #rvn = :rvn, #drained = :drained",
+    update="SET #rvn = :rvn, #drained = :drained, #tzdata = :tzdata",
 )
 GIVE_UP_BUCKET = Write(
     says="Only the holder of this epoch gives a bucket up, and says whether all it began is finished.",
     condition="#owner = :holder AND #leaseEpoch = :epoch",
-    update="SET #rvn = :rvn, #drained = :drained REMOVE #owner",
+    update="SET #rvn = :rvn, #drained = :drained, #tzdata = :tzdata REMOVE #owner",
 )
 PUT_IDEMPOTENCY = Write(
     says="One request a key: a record that has expired is as good as none, whether or not it has been deleted yet.",

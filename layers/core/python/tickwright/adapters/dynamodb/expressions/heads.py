@@ -74,28 +74,28 @@ _PASSES_NONE, _PASSES_SOME = False, True
 # By whether it was the last tick, by what the tick becomes, and by whether catch-up passed any over.
 ADVANCE_UPDATES: Final = {
     (_GOES_ON, Fires.NOTHING, _PASSES_NONE): """
-        SET #nextRunAt = :nextRunAt
+        SET #nextRunAt = :nextRunAt, #tzdata = :tzdata
     """,
     (_GOES_ON, Fires.NOTHING, _PASSES_SOME): """
-        SET #nextRunAt = :nextRunAt, #passedThrough = :passedThrough
+        SET #nextRunAt = :nextRunAt, #tzdata = :tzdata, #passedThrough = :passedThrough
     """,
     (_GOES_ON, Fires.TICK, _PASSES_NONE): """
-        SET #nextRunAt = :nextRunAt,
+        SET #nextRunAt = :nextRunAt, #tzdata = :tzdata,
             #firedThrough = :fire, #firedVersion = :firedVersion, #firedAt = :firedAt, #firedAs = :firedAs,
             #runs = #runs + :ran
     """,
     (_GOES_ON, Fires.TICK, _PASSES_SOME): """
-        SET #nextRunAt = :nextRunAt, #passedThrough = :passedThrough,
+        SET #nextRunAt = :nextRunAt, #tzdata = :tzdata, #passedThrough = :passedThrough,
             #firedThrough = :fire, #firedVersion = :firedVersion, #firedAt = :firedAt, #firedAs = :firedAs,
             #runs = #runs + :ran
     """,
     (_GOES_ON, Fires.OCCUPYING, _PASSES_NONE): """
-        SET #nextRunAt = :nextRunAt, #active = :occupant,
+        SET #nextRunAt = :nextRunAt, #tzdata = :tzdata, #active = :occupant,
             #firedThrough = :fire, #firedVersion = :firedVersion, #firedAt = :firedAt, #firedAs = :firedAs,
             #runs = #runs + :ran
     """,
     (_GOES_ON, Fires.OCCUPYING, _PASSES_SOME): """
-        SET #nextRunAt = :nextRunAt, #active = :occupant, #passedThrough = :passedThrough,
+        SET #nextRunAt = :nextRunAt, #tzdata = :tzdata, #active = :occupant, #passedThrough = :passedThrough,
             #firedThrough = :fire, #firedVersion = :firedVersion, #firedAt = :firedAt, #firedAs = :firedAs,
             #runs = #runs + :ran
     """,
@@ -146,7 +146,7 @@ _OFF_THE_INDEX, _DUE = False, True
 _REWRITE_DUE = """
     SET #tenantId = :tenantId, #status = :status, #version = :version, #definitionVersion = :definitionVersion,
         #lane = :lane, #plan = :plan, #createdAt = :createdAt, #listedAs = :listedAs, #writeToken = :writeToken,
-        #bucket = :bucket, #nextRunAt = :nextRunAt
+        #bucket = :bucket, #nextRunAt = :nextRunAt, #tzdata = :tzdata
 """
 _REWRITE_OFF_THE_INDEX = """
     SET #tenantId = :tenantId, #status = :status, #version = :version, #definitionVersion = :definitionVersion,

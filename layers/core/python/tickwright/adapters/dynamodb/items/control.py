@@ -20,6 +20,7 @@ _LEASE = Shape(
         Field("lease_epoch", "leaseEpoch", NUMBER),
         Field("rvn", "rvn", TEXT),
         Field("drained", "drained", FLAG),
+        Field("tzdata", "tzdata", Codec(wire.text, wire.as_text, absent="")),
     ),
 )
 _API_KEY = Shape(

@@ -27,6 +27,8 @@ def spec_to_document(spec: JobSpec) -> str:
             "mode": spec.catch_up.mode.value,
             "windowSec": spec.catch_up.window_s,
             "onResume": spec.catch_up.on_resume,
+            "maxRuns": spec.catch_up.max_runs,
+            "ratePerMin": spec.catch_up.rate_per_min,
         },
         "name": spec.name,
         "owner": spec.owner,
@@ -52,7 +54,11 @@ def spec_from_document(text: str, *, payload: str) -> JobSpec:
         run_deadline_s=document.get("runDeadlineSec"),
         overlap=Overlap(document["overlap"]),
         catch_up=CatchUp(
-            mode=CatchUpMode(catch_up["mode"]), window_s=catch_up["windowSec"], on_resume=catch_up["onResume"]
+            mode=CatchUpMode(catch_up["mode"]),
+            window_s=catch_up["windowSec"],
+            on_resume=catch_up["onResume"],
+            max_runs=catch_up.get("maxRuns"),
+            rate_per_min=catch_up.get("ratePerMin"),
         ),
         name=document.get("name"),
         owner=document.get("owner"),

@@ -1,5 +1,7 @@
 """What an execution looks like in the table: about 600 bytes without error or result, so a move is one write unit."""
 
+from dataclasses import replace
+
 from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Field, Shape, nested, one_of, set_of
 from tickwright.adapters.dynamodb.wire import Item, Value, as_text
 from tickwright.domain.executions import Cause, ErrorSummary, Execution, Owed, PassedOver, Reason
@@ -23,6 +25,8 @@ _PASSED = Shape(
         Field("last", "last", NUMBER),
         Field("count", "count", NUMBER),
         Field("exact", "exact", FLAG),
+        Field("reason", "reason", replace(one_of(Reason), absent=Reason.MISSED)),
+        Field("by", "by", TEXT),
     ),
 )
 ERROR = nested(_ERROR)
@@ -62,6 +66,8 @@ _EXECUTION = Shape(
         Field("error", "error", ERROR),
         Field("result", "result", TEXT),
         Field("passed", "passed", nested(_PASSED)),
+        Field("nominal", "nominal", TEXT),
+        Field("tzdata", "tzdata", TEXT),
         Field("ttl", "ttl", NUMBER),
     ),
 )

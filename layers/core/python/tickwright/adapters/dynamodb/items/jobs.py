@@ -13,7 +13,7 @@ from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Codec, 
 from tickwright.adapters.dynamodb.wire import Item, Value
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import CatchUp, CatchUpMode, Definition, Head, JobStatus, Overlap, Verdict
+from tickwright.domain.jobs import Aimed, CatchUp, CatchUpMode, Definition, Head, JobStatus, Overlap, Verdict
 from tickwright.domain.lanes import Lane
 
 _CATCH_UP = Shape(
@@ -22,8 +22,11 @@ _CATCH_UP = Shape(
         Field("mode", "mode", one_of(CatchUpMode)),
         Field("window_s", "windowSec", NUMBER),
         Field("on_resume", "onResume", FLAG),
+        Field("max_runs", "n", NUMBER),
+        Field("rate_per_min", "r", NUMBER),
     ),
 )
+_AIMED = Shape(Aimed, (Field("was", "at", NUMBER), Field("tzdata", "tz", TEXT)))
 _VERDICT = Codec(lambda verdict: wire.text(verdict.text()), lambda value: Verdict.from_text(wire.as_text(value)))
 _PLAN = (
     Field("schedule", "schedule", TEXT),
@@ -33,6 +36,9 @@ _PLAN = (
     Field("run_deadline_s", "runDeadlineSec", NUMBER),
     Field("paused_at", "pausedAt", NUMBER),
     Field("reach_s", "reachS", NUMBER),
+    Field("pending_version", "pending", NUMBER),
+    Field("effective_from", "from", NUMBER),
+    Field("aimed_from", "aimed", nested(_AIMED)),
 )
 _MOVING = (
     Field("job_id", "jobId", TEXT),
@@ -44,6 +50,7 @@ _MOVING = (
     Field("created_at", "createdAt", NUMBER),
     Field("listed_as", "listedAs", TEXT),
     Field("next_run_at", "nextRunAt", NUMBER),
+    Field("tzdata", "tzdata", Codec(wire.text, wire.as_text, absent="")),
     Field("fired_through", "firedThrough", NUMBER),
     Field("fired_version", "firedVersion", NUMBER),
     Field("fired_at", "firedAt", NUMBER),

@@ -1,18 +1,13 @@
 """What a journal page looks like: each entry one short string, since a page is charged by its size.
 
-`jobId key version`, and for an entry that passes ticks over ` first last count exact`; no part holds a space.
+`jobId key version`; no part holds a space.
 """
-
-from typing import Final
 
 from tickwright.adapters.dynamodb import keys, wire
 from tickwright.adapters.dynamodb.wire import Item
-from tickwright.domain.executions import PassedOver
 from tickwright.domain.ids import ExecutionKey, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Entry, Page
-
-_PARTS: Final = 3
 
 
 def page_to_item(page: Page) -> Item:
@@ -40,20 +35,9 @@ def page_from_item(item: Item) -> Page:
 
 
 def _to_text(entry: Entry) -> str:
-    parts: list[object] = [entry.job_id, entry.key, entry.version]
-    if entry.passed is not None:
-        parts += [entry.passed.first, entry.passed.last, entry.passed.count, int(entry.passed.exact)]
-    return " ".join(map(str, parts))
+    return f"{entry.job_id} {entry.key} {entry.version}"
 
 
 def _from_text(text: str) -> Entry:
-    parts = text.split(" ")
-    job_id, key, version = parts[:_PARTS]
-    return Entry(job_id=JobId(job_id), key=ExecutionKey(key), version=int(version), passed=_passed(parts[_PARTS:]))
-
-
-def _passed(parts: list[str]) -> PassedOver | None:
-    if not parts:
-        return None
-    first, last, count, exact = map(int, parts)
-    return PassedOver(first=Instant(first), last=Instant(last), count=count, exact=bool(exact))
+    job_id, key, version = text.split(" ")
+    return Entry(job_id=JobId(job_id), key=ExecutionKey(key), version=int(version))

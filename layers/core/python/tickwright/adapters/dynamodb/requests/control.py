@@ -34,6 +34,7 @@ def renew_bucket(change: RenewBucket) -> Request:
         "epoch": wire.number(change.epoch),
         "rvn": wire.text(change.rvn),
         "drained": wire.flag(change.drained),
+        "tzdata": wire.text(change.tzdata),
     }
     return _of_lease(change.bucket, write, values)
 

@@ -70,7 +70,7 @@ def _seen(change: Advance) -> Item:
 def _decided(change: Advance) -> Item:
     values: Item = {}
     if change.next_run_at is not None:
-        values["nextRunAt"] = wire.number(change.next_run_at)
+        values |= {"nextRunAt": wire.number(change.next_run_at), "tzdata": wire.text(change.tzdata)}
     if change.passed_through:
         values["passedThrough"] = wire.number(change.passed_through)
     if change.fire is not None and change.takes_active is not None:
@@ -109,6 +109,7 @@ def rewrite(change: Rewrite) -> Request:
     }
     if new.next_run_at is not None:
         values |= {"bucket": items.due_value(new), "nextRunAt": wire.number(new.next_run_at)}
+        values["tzdata"] = wire.text(new.tzdata)
     if not change.pins_fired:
         return _of_head(change.job_id, expressions.REWRITE[due], values)
     if change.seen_fired_through is None:

@@ -1,0 +1,40 @@
+"""After the zone rules have changed: every head of a bucket is looked at once and aimed by the new ones.
+
+A tick that is due anyway is aimed before it is decided (renew.py); this finds those that the new rules make due
+earlier than the index says. Dying at any point loses nothing: the next owner begins anew. Promise: SEM-TZ-1.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import LANES
+from tickwright.domain.pending import is_switch_due
+from tickwright.services.kit import Kit
+from tickwright.services.renew import renewed
+
+_HEADS_A_LOOK: Final = 200
+_ALL: Final = Instant((1 << 53) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a bucket has been aimed: which lane, and after which head of it."""
+
+    lane: int
+    after_key: str | None
+
+
+FROM_THE_FIRST: Final = Progress(0, None)
+
+
+async def aim_some(kit: Kit, bucket: int, progress: Progress) -> Progress | None:
+    """Aim the next heads of a bucket; where to go on, or None when all have been looked at."""
+    lane = LANES[progress.lane]
+    page = await kit.store.due_eventually(bucket, lane, until=_ALL, limit=_HEADS_A_LOOK, after_key=progress.after_key)
+    for head in page.items:
+        if not is_switch_due(head):
+            await renewed(kit, head)
+    if page.next_key is not None:
+        return Progress(progress.lane, page.next_key)
+    return None if progress.lane + 1 == len(LANES) else Progress(progress.lane + 1, None)

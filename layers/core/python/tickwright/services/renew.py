@@ -1,0 +1,48 @@
+"""What the scheduler does to a head before a decision: the edit whose time has come, and the aim by new zone rules.
+
+Both write the head under its version and last decision, as the API does, so any number of processes may try: one wins,
+and an older plan of anybody is refused. Dying before the write leaves the head due as it was; after it, as it now is.
+Promises: SEM-EDIT-2, SEM-TZ-1.
+"""
+
+from dataclasses import replace
+
+from tickwright.domain.changes.heads import Rewrite
+from tickwright.domain.events import EventName
+from tickwright.domain.instants import to_rfc3339
+from tickwright.domain.jobs import Head
+from tickwright.domain.pending import aimed_anew, is_switch_due, switched
+from tickwright.ports.store import Applied
+from tickwright.services.kit import Kit
+
+
+async def renewed(kit: Kit, head: Head) -> Head | None:
+    """The head as it is to be decided on: itself, or what came of it; None if somebody else has changed it."""
+    if is_switch_due(head):
+        return await switch(kit, head)
+    moved = aimed_anew(head, buckets=kit.buckets)
+    if moved is None:
+        return head
+    written = await _write(kit, head, moved)
+    if written is not None and written.aimed_from is not None:
+        became = "" if written.next_run_at is None else to_rfc3339(written.next_run_at)
+        kit.emit(EventName.JOB_AIMED_ANEW, jobId=head.job_id, was=to_rfc3339(written.aimed_from.was), now=became)
+    return written
+
+
+async def switch(kit: Kit, head: Head) -> Head | None:
+    """Carry out the edit that waits; the head after it, None if somebody else has changed it."""
+    assert head.pending_version is not None
+    definition = await kit.store.definition(head.job_id, head.pending_version)
+    assert definition is not None, "a definition is written in the transaction of its edit"
+    written = await _write(kit, head, switched(head, definition, buckets=kit.buckets))
+    if written is not None:
+        kit.emit(EventName.JOB_CHANGED, jobId=head.job_id, tenantId=head.tenant_id, change="edit took effect")
+    return written
+
+
+async def _write(kit: Kit, head: Head, new: Head) -> Head | None:
+    raised = replace(new, version=head.version + 1, write_token=kit.entropy.token())
+    rewrite = Rewrite(new=raised, seen_version=head.version, seen_fired_through=head.fired_through, pins_fired=True)
+    outcome = await kit.store.write(rewrite)
+    return outcome.new if isinstance(outcome, Applied) else None
