@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from tickwright.api import validate_only
 from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson
-from tickwright.api.bodies import BatchBody, JobBody, JobsQuery
+from tickwright.api.bodies import BatchBody, EditQuery, JobBody, JobsQuery
 from tickwright.api.call import Call, created, shown
 from tickwright.api.etags import require_if_match, version_demanded
 from tickwright.api.exchange import Response, json_response
@@ -17,9 +17,11 @@ from tickwright.api.idempotency import first_asked_at, optional_key, part_of, re
 from tickwright.api.merge_patch import merged
 from tickwright.api.problems import Refused, granted, invalid, problem
 from tickwright.api.shapes import shaped
-from tickwright.api.specs import read_shaped
+from tickwright.api.specs import read_moment, read_shaped
 from tickwright.api.views import execution_json, job_json, job_summary_json, spec_json
 from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant
+from tickwright.domain.limits import EFFECTIVE_AHEAD_S_MAX
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
@@ -150,9 +152,23 @@ async def _version(call: Call) -> int:
 async def _edit(call: Call, body: JobBody, if_match: int) -> Response:
     spec = read_shaped(call, body, _id(call), call.kit.clock.now())
     granted(await calendars_of_edit(call.kit, call.tenant_id, _id(call), from_compact(spec.schedule)))
+    effective_from = _effective_from(call)
     if validate_only.is_asked(call):
-        return await validate_only.would_edit(call, _id(call), spec, if_match)
-    return _shown(await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match))
+        return await validate_only.would_edit(call, _id(call), spec, if_match, effective_from)
+    return _shown(await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match, effective_from))
+
+
+def _effective_from(call: Call) -> Instant | None:
+    """When the edit shall count, if not now; at most a year ahead."""
+    text = call.asked(EditQuery).effective_from
+    if text is None:
+        return None
+    at, latest = read_moment(text, "query:effectiveFrom"), call.kit.clock.now() + EFFECTIVE_AHEAD_S_MAX * 1_000
+    if at > latest:
+        raise invalid(
+            "query:effectiveFrom", "out_of_range", "It is over 366 days ahead; write an earlier one."
+        )
+    return at
 
 
 async def end(call: Call) -> Response:

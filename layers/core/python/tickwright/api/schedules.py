@@ -4,20 +4,22 @@ Must not know how ticks are found. Promises: SEM-SCHED-14, SEM-SCHED-20,
 SEM-SCHED-21.
 """
 
-from tickwright.api.answers import HerdJson
-from tickwright.api.bodies import HerdQuery, PreviewBody
+from tickwright.api.answers import HerdJson, ZoneChangesJson
+from tickwright.api.bodies import HerdQuery, PreviewBody, Query
 from tickwright.api.call import Call, check_scope
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.problems import granted, invalid
 from tickwright.api.specs import read_moment, read_source
-from tickwright.api.views import preview_json
+from tickwright.api.views import preview_json, zone_change_json
 from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX, Herd
 from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.schedules import tzdata_version
 from tickwright.domain.tenants import Scope
 from tickwright.services.herd import herd_map
 from tickwright.services.herd_of_all import HerdOfAll, herd_of_all
 from tickwright.services.named_calendars import calendars_named
 from tickwright.services.preview import Question, preview_schedule
+from tickwright.services.zone_changes import zone_changes
 
 
 async def preview(call: Call) -> Response:
@@ -70,6 +72,19 @@ def _herd_json(found: Herd, since: Instant, until: Instant) -> HerdJson:
         "bucketsRead": None,
         "buckets": None,
     }
+
+
+async def zones(call: Call) -> Response:
+    """GET /v1/zone-changes."""
+    query = call.asked(Query)
+    after_key = call.after_key(query.next_token)
+    page = await zone_changes(call.kit, call.tenant_id, limit=query.limit, after_key=after_key)
+    answer: ZoneChangesJson = {
+        "tzdataVersion": tzdata_version(),
+        "changes": [zone_change_json(change) for change in page.items],
+        "nextToken": call.next_token(page.next_key),
+    }
+    return json_response(200, answer)
 
 
 def _span(call: Call, query: HerdQuery) -> tuple[Instant, Instant]:

@@ -14,7 +14,7 @@ from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.jobs import JobSpec
 from tickwright.domain.schedules import from_compact
 from tickwright.services.named_calendars import calendars_named
-from tickwright.services.preview import Question, name_refusal, preview_edit, preview_schedule
+from tickwright.services.preview import Edit, Question, name_refusal, preview_edit, preview_schedule
 
 NO_JOB_YET = JobId("")
 
@@ -47,9 +47,12 @@ async def would_create(call: Call, spec: JobSpec) -> Response:
     return json_response(200, answer)
 
 
-async def would_edit(call: Call, job_id: JobId, spec: JobSpec, if_match: int) -> Response:
+async def would_edit(
+    call: Call, job_id: JobId, spec: JobSpec, if_match: int, effective_from: Instant | None
+) -> Response:
     """PUT or PATCH /v1/jobs/{jobId}?validateOnly=true; its ETag is the one that the edit itself may send."""
-    edit = granted(await preview_edit(call.kit, call.api.second_engine, call.tenant_id, job_id, spec, if_match))
+    asked = Edit(job_id=job_id, spec=spec, if_match=if_match, effective_from=effective_from)
+    edit = granted(await preview_edit(call.kit, call.api.second_engine, call.tenant_id, asked))
     answer: ValidatedJson = {
         "job": spec_json(spec),
         "preview": preview_json(edit.previewed),

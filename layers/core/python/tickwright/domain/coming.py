@@ -4,9 +4,11 @@ Must not write anything, nor know who asks: an edit is looked at with it before 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
+from tickwright.domain.pending import schedule_of
 from tickwright.domain.schedules import (
     NO_CALENDARS,
     Calendar,
@@ -19,21 +21,41 @@ from tickwright.domain.schedules import (
 from tickwright.domain.ticks import edited_next
 
 
-def coming(
-    head: Head, schedule: str, now: Instant, count: int, *, calendars: Mapping[str, Calendar] = NO_CALENDARS
+def coming(  # noqa: PLR0913 - a head, what it is edited to, and how far that is looked at
+    head: Head,
+    schedule: str,
+    now: Instant,
+    count: int,
+    *,
+    effective_from: Instant | None = None,
+    calendars: Mapping[str, Calendar] = NO_CALENDARS,
 ) -> tuple[Instant, ...]:
-    """The next open ticks of a job whose schedule is, or is edited to, this stored form.
+    """The next open ticks of a job whose schedule is, or is edited to, this stored form, now or from an instant on.
 
-    Those of a paused job are told as if it went on now. The tick that an edit keeps is the first of them.
+    Those of a paused job are told as if it went on now. The tick that an edit keeps is the first of them. `calendars`:
+    those of the tenant that either schedule names.
     """
     evaluated = from_compact(schedule)
-    left = left_of(evaluated, count, head.runs)
+    if effective_from is None or effective_from <= now:
+        return _from_now(head, evaluated, now, count, calendars)
+    until_then = schedule_of(replace(head, pending_version=head.definition_version + 1, effective_from=effective_from))
+    before = _from_now(head, until_then, now, count, calendars)
+    left = left_of(evaluated, count, head.runs + len(before)) - len(before)
+    closing = named_by(evaluated, calendars)
+    after = open_ticks(evaluated, closing, Instant(effective_from - 1), max(0, left))
+    return (*before, *(tick.at for tick in after))
+
+
+def _from_now(
+    head: Head, schedule: Schedule, now: Instant, count: int, calendars: Mapping[str, Calendar]
+) -> tuple[Instant, ...]:
+    left = left_of(schedule, count, head.runs)
     first = edited_next(head, schedule, now) if left else None
     if first is None:
         return ()
-    closing = named_by(evaluated, calendars)
-    kept = (first,) if closed_at(closing, evaluated.timezone, first) is None else ()
-    return (*kept, *(tick.at for tick in open_ticks(evaluated, closing, first, left - len(kept))))
+    closing = named_by(schedule, calendars)
+    kept = (first,) if closed_at(closing, schedule.timezone, first) is None else ()
+    return (*kept, *(tick.at for tick in open_ticks(schedule, closing, first, left - len(kept))))
 
 
 def left_of(schedule: Schedule, count: int, runs: int = 0) -> int:

@@ -11,7 +11,7 @@ from tickwright.domain.coming import coming, left_of
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
-from tickwright.domain.jobs import JobSpec, JobStatus
+from tickwright.domain.jobs import Head, JobSpec, JobStatus
 from tickwright.domain.limits import STANDARD
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import (
@@ -41,7 +41,8 @@ TICKS_SHOWN = 10
 _ASKED_MAX = 10
 _ASKED_MS_MAX = 400 * 86_400_000
 _NO_ID_YET = LintNote(
-    "hashed", "H is settled by the job's id: a new job gets a slot of its own, and what is shown here is an example"
+    "hashed",
+    "H and window are settled by the job's id: a new job gets a slot of its own, and what is shown here is an example",
 )
 
 
@@ -64,6 +65,16 @@ class Previewed:
 
     preview: Preview
     differs: tuple[Instant | None, Instant | None] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """An edit as it was asked for, now or from an instant on."""
+
+    job_id: JobId
+    spec: JobSpec
+    if_match: int
+    effective_from: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +115,12 @@ def cross_check(kit: Kit, second: SecondEngine | None, submitted: Submitted) -> 
     _note(kit, differs, submitted.head.tenant_id, submitted.head.job_id)
 
 
-async def preview_edit(  # noqa: PLR0913, PLR0917 - an edit, and whom to ask about it
-    kit: Kit, second: SecondEngine | None, tenant_id: TenantId, job_id: JobId, spec: JobSpec, if_match: int
+async def preview_edit(
+    kit: Kit, second: SecondEngine | None, tenant_id: TenantId, edit: Edit
 ) -> PreviewedEdit | Refusal:
     """What `edit_job` would do, or refuse."""
-    view = await editable(kit, tenant_id, job_id, if_match)
+    job_id, spec = edit.job_id, edit.spec
+    view = await editable(kit, tenant_id, job_id, edit.if_match)
     if isinstance(view, Refusal):
         return view
     taken = await name_refusal(kit, tenant_id, spec.name, job_id)
@@ -127,10 +139,22 @@ async def preview_edit(  # noqa: PLR0913, PLR0917 - an edit, and whom to ask abo
         calendars=calendars,
     )
     previewed = preview_schedule(kit, second, question)
-    before, after = (
-        coming(view.head, text, now, TICKS_SHOWN, calendars=calendars) for text in (view.head.schedule, spec.schedule)
-    )
+    before = await _before(kit, view.head, now, calendars)
+    at = edit.effective_from
+    after = coming(view.head, spec.schedule, now, TICKS_SHOWN, effective_from=at, calendars=calendars)
     return PreviewedEdit(view=view, previewed=previewed, before=before, after=after)
+
+
+async def _before(kit: Kit, head: Head, now: Instant, calendars: Mapping[str, Calendar]) -> tuple[Instant, ...]:
+    """The ticks ahead without the edit, but with an earlier one that waits."""
+    if head.pending_version is None:
+        return coming(head, head.schedule, now, TICKS_SHOWN, calendars=calendars)
+    waiting = await kit.store.definition(head.job_id, head.pending_version)
+    assert waiting is not None, "a definition is written in the transaction of its edit"
+    plain = replace(head, pending_version=None, effective_from=None)
+    schedule, at = waiting.spec.schedule, head.effective_from
+    more = await kit.store.calendars(head.tenant_id, from_compact(schedule).calendars)
+    return coming(plain, schedule, now, TICKS_SHOWN, effective_from=at, calendars={**calendars, **more})
 
 
 async def name_refusal(kit: Kit, tenant_id: TenantId, name: str | None, job_id: JobId | None) -> Refusal | None:
