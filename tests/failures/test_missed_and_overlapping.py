@@ -101,6 +101,22 @@ async def test_b088_an_edit_of_the_same_schedule_loses_no_due_tick(world: World)
     await check_all(world)
 
 
+async def test_b088_an_edit_between_a_tick_and_its_slot_loses_no_run(world: World) -> None:
+    """In a window the run comes after the nominal time: PUT of the same spec in between, and it runs then, once."""
+    schedule = {"every": "PT5M", "window": 60, "endAt": world.text(7 * MINUTE)}
+    job = await world.submit(schedule=schedule)
+    slot = Instant(job.next_run_at or 0)
+    delay_ms = slot % (5 * MINUTE)
+    assert 1_000 < delay_ms < MINUTE
+    world.clock.advance_to(Instant(slot - delay_ms // 2))
+
+    await edit_job(world.kit, TENANT, job.job_id, world.spec(schedule=schedule), 1)
+    await world.drain()
+
+    assert [start.scheduled_at for start in world.runner.starts] == [slot, slot + 5 * MINUTE]
+    await check_all(world)
+
+
 async def test_b091_a_pause_longer_than_the_retention_keeps_the_job(world: World) -> None:
     """Heads have no time to live."""
     job = await world.submit(schedule={"every": "PT1H"})

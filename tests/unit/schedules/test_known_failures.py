@@ -1,12 +1,15 @@
 """Do we get right what other schedulers got wrong? Each case is named by its row of the failures list."""
 
+from datetime import datetime
 from itertools import pairwise
 
 import pytest
 
 from tests.unit.schedules.builders import a_cron, refusal, short, ticks
-from tickwright.domain.instants import from_rfc3339
-from tickwright.domain.schedules import HashIdentity, count_ticks, latest_tick
+from tests.unit.schedules.conftest import CpuClock
+from tickwright.domain.instants import from_datetime, from_rfc3339, to_rfc3339
+from tickwright.domain.schedules import HashIdentity, ScheduleRefused, count_ticks, latest_tick, parse
+from tickwright.domain.schedules.zones import load_zone
 
 NEXT = [
     ("B002", "5-5 * * * *", "UTC", "2026-01-01T00:00:00Z", "2026-01-01T00:05Z 2026-01-01T01:05Z 2026-01-01T02:05Z"),
@@ -45,6 +48,7 @@ NEXT = [
     ),
     ("B025", "0 0 1 1 1", "UTC", "2020-10-08T00:00:00Z", "2021-01-01T00:00Z 2021-01-04T00:00Z 2021-01-11T00:00Z"),
     ("B030", "0 2 29 2 0", "UTC", "2026-01-01T00:00:00Z", "2026-02-01T02:00Z 2026-02-08T02:00Z 2026-02-15T02:00Z"),
+    ("B030", "0 2 29 2 0", "UTC", "2028-02-27T02:00:00Z", "2028-02-29T02:00Z 2029-02-04T02:00Z"),
     ("B031", "0 * * * 1-5", "UTC", "2016-02-29T11:00:00Z", "2016-02-29T12:00Z"),
     ("B032", "0 0 29 2 *", "UTC", "2096-02-29T00:00:00Z", "2104-02-29T00:00Z 2108-02-29T00:00Z"),
     ("B034", "0 0 31 * *", "UTC", "2026-11-15T00:00:00Z", "2026-12-31T00:00Z"),
@@ -166,6 +170,52 @@ def test_what_looped_or_crashed_elsewhere_is_refused(row: str, cron: str, code: 
     assert refusal({"cron": cron}) == {"/cron": code}, row
 
 
+@pytest.mark.sem("SEM-SCHED-18")
+@pytest.mark.parametrize("case", NEXT, ids=[f"{row}-{cron}" for row, cron, *_ in NEXT])
+def test_what_hung_elsewhere_answers_at_once(case: tuple[str, str, str, str, str], cpu_ms: CpuClock) -> None:
+    """B034, B046, B047, B052: once the zone is known, its ticks are found within milliseconds, whatever the search."""
+    row, cron, zone, start, expected = case
+    schedule, count = a_cron(cron, zone=zone), len(expected.split())
+    ticks(schedule, start, count)
+
+    assert min(cpu_ms(lambda: ticks(schedule, start, count)) for _ in range(3)) < 5 * count, row
+
+
+@pytest.mark.sem("SEM-SCHED-18")
+@pytest.mark.parametrize(("row", "cron", "code"), REFUSED, ids=[f"{row}-{code}" for row, _, code in REFUSED])
+def test_what_is_refused_is_refused_at_once(row: str, cron: str, code: str, cpu_ms: CpuClock) -> None:
+    """B006, B033: no expression makes the server search, a date that never comes least of all."""
+    assert min(cpu_ms(lambda: refusal({"cron": cron})) for _ in range(3)) < 5, (row, code)
+
+
+@pytest.mark.sem("SEM-SCHED-2")
+@pytest.mark.parametrize(
+    ("cron", "bounds"),
+    [
+        ("H(0-3)/15 * * * *", "1 to 4"),
+        ("H H(12-24) * * *", "H(0-23)"),
+        ("H(33-66) * * * *", "H(0-59)"),
+        ("H(0-60) * * * *", "H(0-59)"),
+    ],
+)
+def test_a_hash_out_of_range_is_told_its_bounds(cron: str, bounds: str) -> None:
+    """B042: nothing is clamped in silence; the refusal says what would be accepted."""
+    with pytest.raises(ScheduleRefused) as refused:
+        parse({"cron": cron})
+
+    assert bounds in refused.value.errors[0].message
+
+
+@pytest.mark.sem("SEM-SCHED-1")
+def test_both_copies_of_a_repeated_local_time_are_kept_as_the_instants_they_were() -> None:
+    """B071: 01:00:00.336 on 3 November 2019 in the eastern US is two instants; each is read back as itself."""
+    local = datetime(2019, 11, 3, 1, 0, 0, 336_000, tzinfo=load_zone("US/Eastern"))
+    kept = [to_rfc3339(from_datetime(local.replace(fold=fold))) for fold in (0, 1)]
+
+    assert kept == ["2019-11-03T05:00:00.336Z", "2019-11-03T06:00:00.336Z"]
+    assert [to_rfc3339(from_rfc3339(text)) for text in kept] == kept
+
+
 @pytest.mark.sem("SEM-SCHED-12")
 def test_a_hashed_step_keeps_its_rate_whatever_the_offset() -> None:
     """B037, B039: H/5 fires 12 times an hour for every job, offset 0 to 4, minute 0 included."""
@@ -190,10 +240,20 @@ def test_the_previous_tick_of_a_leap_day_is_found() -> None:
 
 
 @pytest.mark.sem("SEM-SCHED-7")
-@pytest.mark.parametrize(("cron", "latest"), [("0 0 31 * *", "2026-10-31T00:00Z"), ("0 0 31 7 *", "2026-07-31T00:00Z")])
-def test_the_31st_is_found_backwards(cron: str, latest: str) -> None:
-    """B034: asked in November, the last 31st is found backwards too."""
-    tick = latest_tick(a_cron(cron), from_rfc3339("2026-11-15T00:00:00Z"), from_rfc3339("2020-01-01T00:00:00Z"))
+@pytest.mark.parametrize(
+    ("cron", "asked", "latest"),
+    [
+        ("0 0 31 * *", "2026-11-15T00:00:00Z", "2026-10-31T00:00Z"),
+        ("0 0 31 7 *", "2026-11-15T00:00:00Z", "2026-07-31T00:00Z"),
+        ("0 0 31 7 *", "2026-07-15T00:00:00Z", "2025-07-31T00:00Z"),
+    ],
+)
+def test_the_31st_is_found_backwards(cron: str, asked: str, latest: str, cpu_ms: CpuClock) -> None:
+    """B034: asked in November or in July, the last 31st is found backwards too, in milliseconds."""
+    schedule, oldest = a_cron(cron), from_rfc3339("2020-01-01T00:00:00Z")
+    tick = latest_tick(schedule, from_rfc3339(asked), oldest)
+
+    assert min(cpu_ms(lambda: latest_tick(schedule, from_rfc3339(asked), oldest)) for _ in range(3)) < 5
 
     assert tick is not None
     assert short(tick.at) == latest
