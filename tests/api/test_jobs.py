@@ -21,7 +21,8 @@ async def test_a_new_job_is_shown_whole(acme: Client) -> None:
         "giveUpOn": [],
     }
     assert (job["timeoutSec"], job["priority"], job["overlap"]) == (300, "normal", {"mode": "skip"})
-    assert job["catchup"] == {"mode": "all", "windowSec": 86_400, "onResume": "skip"}
+    pace = {"maxRuns": None, "ratePerMin": None}
+    assert job["catchup"] == {"mode": "all", "windowSec": 86_400, "onResume": "skip", **pace}
     assert (job["payload"], job["tags"], job["owner"], job["resolvedCron"]) == ({"n": 1}, [], None, None)
 
 

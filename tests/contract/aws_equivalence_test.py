@@ -14,6 +14,7 @@ from tests.contract.aws_grid import cases_of_executions, cases_of_heads
 from tests.contract.aws_stores import Ground, ground
 from tests.contract.aws_strategies import changes_of_executions
 from tests.contract.aws_strategies_jobs import (
+    calendar_changes,
     definition_changes,
     head_changes,
     idempotency_changes,
@@ -29,6 +30,7 @@ from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.executions import Execution
 from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
 from tickwright.ports.store import Applied, Refused
 
@@ -39,6 +41,7 @@ TO_ITEM: dict[type, Any] = {
     BucketLease: control.lease_to_item,
     IdempotencyRecord: control.idempotency_to_item,
     NameRecord: control.name_to_item,
+    Calendar: control.calendar_to_item,
 }
 CASES = st.one_of(
     changes_of_executions,
@@ -47,7 +50,7 @@ CASES = st.one_of(
     head_changes(),
     definition_changes(),
     lease_changes(),
-    idempotency_changes() | name_changes(),
+    idempotency_changes() | name_changes() | calendar_changes(),
 )
 Case = tuple[Any, Any]
 

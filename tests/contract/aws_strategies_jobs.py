@@ -9,6 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.contract.aws_strategies import NOW, instants, job_ids, mostly
+from tests.support.builders import a_calendar
+from tickwright.domain.changes.calendars import PutCalendar
 from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite
 from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, TenantId
@@ -29,6 +31,7 @@ from tickwright.domain.jobs import (
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.retry import Jitter, RetryPolicy
+from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
 
 TENANT = TenantId("acme")
@@ -234,3 +237,12 @@ def name_changes(draw: st.DrawFn) -> tuple[NameRecord | None, Any]:
     record = NameRecord(tenant_id=TENANT, name=draw(job_ids), job_id=draw(job_ids), released=draw(st.booleans()))
     old = replace(record, job_id=draw(st.sampled_from([record.job_id, draw(job_ids)])), released=draw(st.booleans()))
     return draw(st.sampled_from([None, old, old])), PutName(record=record)
+
+
+@st.composite
+def calendar_changes(draw: st.DrawFn) -> tuple[Calendar | None, Any]:
+    """A calendar that is new, or put over what was seen; by itself before, or after another, or where there is none."""
+    calendar = a_calendar(name=draw(job_ids), version=draw(st.integers(1, 3)), write_token="token-a")
+    old = replace(calendar, retired=draw(st.booleans()), write_token=draw(st.sampled_from(["token-a", "token-b"])))
+    change = PutCalendar(calendar=calendar, seen_token=draw(st.sampled_from([None, "token-b", "token-c"])))
+    return draw(st.sampled_from([None, old, old])), change

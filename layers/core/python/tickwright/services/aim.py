@@ -30,11 +30,14 @@ FROM_THE_FIRST: Final = Progress(0, None)
 
 async def aim_some(kit: Kit, bucket: int, progress: Progress) -> Progress | None:
     """Aim the next heads of a bucket; where to go on, or None when all have been looked at."""
-    lane = LANES[progress.lane]
-    page = await kit.store.due_eventually(bucket, lane, until=_ALL, limit=_HEADS_A_LOOK, after_key=progress.after_key)
-    for head in page.items:
-        if not is_switch_due(head):
-            await renewed(kit, head)
-    if page.next_key is not None:
-        return Progress(progress.lane, page.next_key)
-    return None if progress.lane + 1 == len(LANES) else Progress(progress.lane + 1, None)
+    after_key, left = progress.after_key, _HEADS_A_LOOK
+    for number in range(progress.lane, len(LANES)):
+        page = await kit.store.due_eventually(bucket, LANES[number], until=_ALL, limit=left, after_key=after_key)
+        for head in page.items:
+            if not is_switch_due(head):
+                await renewed(kit, head)
+        left -= len(page.items)
+        after_key = page.next_key
+        if after_key is not None or left <= 0:
+            return Progress(number, after_key) if after_key is not None else Progress(number + 1, None)
+    return None

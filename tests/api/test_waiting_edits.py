@@ -1,0 +1,66 @@
+"""Does an edit with `effectiveFrom` wait, show that it waits, and tell beforehand what it would do?"""
+
+import pytest
+
+from tests.api.client import Client
+
+HOURLY = {"cron": "0 * * * *"}
+FROM = "2027-01-01T00:00:00Z"
+
+
+async def a_job(client: Client) -> tuple[str, str]:
+    """Path and ETag of an hourly job."""
+    got = await client.post("/v1/jobs", {"schedule": HOURLY, "target": {"type": "python", "handler": "nightly"}})
+    return f"/v1/jobs/{got.json['jobId']}", got.json["etag"]
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+async def test_an_edit_that_waits_is_shown_and_changes_nothing_yet(acme: Client) -> None:
+    """The job is as it was; `pendingEdit` says from when on it is another."""
+    path, etag = await a_job(acme)
+
+    got = await acme.send("PATCH", f"{path}?effectiveFrom={FROM}", {"schedule": {"cron": "30 * * * *"}}, if_match=etag)
+
+    assert got.status == 200
+    assert got.json["schedule"] == HOURLY
+    assert got.json["pendingEdit"] == {"definitionVersion": 2, "effectiveFrom": "2027-01-01T00:00:00.000Z"}
+    assert (await acme.get(path)).json["pendingEdit"] == got.json["pendingEdit"]
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-SCHED-19")
+async def test_a_look_shows_the_ticks_on_both_sides_of_its_time(acme: Client) -> None:
+    """With `validateOnly`: the old ticks before the instant, the new ones from it on, and nothing is written."""
+    path, etag = await a_job(acme)
+    first = (await acme.get(path)).json["nextRunAt"]
+    body = {"schedule": {"cron": "30 * * * *"}}
+    until = first[:11] + f"{int(first[11:13]) + 2:02d}:00:00Z"
+
+    got = await acme.send("PATCH", f"{path}?validateOnly=true&effectiveFrom={until}", body, if_match=etag)
+
+    minutes = [at[14:16] for at in got.json["ticksAfter"]]
+    assert minutes == ["00", "00"] + ["30"] * 8
+    assert {at[14:16] for at in got.json["ticksBefore"]} == {"00"}
+    assert (await acme.get(path)).json["etag"] == etag
+
+
+@pytest.mark.sem("SEM-SCHED-19")
+@pytest.mark.parametrize(("text", "code"), [("2099-01-01T00:00:00Z", "out_of_range"), ("tomorrow", "bad_instant")])
+async def test_an_instant_that_cannot_be_is_refused(acme: Client, text: str, code: str) -> None:
+    """More than a year ahead, or no instant at all."""
+    path, etag = await a_job(acme)
+
+    got = await acme.send("PATCH", f"{path}?effectiveFrom={text}", {"payload": 1}, if_match=etag)
+
+    assert (got.status, got.errors()) == (422, [("query:effectiveFrom", code)])
+
+
+@pytest.mark.sem("SEM-TZ-2")
+async def test_zone_changes_are_a_list_of_the_tenants_own(acme: Client) -> None:
+    """Nothing has moved on a fresh installation; the answer says by which rules."""
+    await a_job(acme)
+
+    got = await acme.get("/v1/zone-changes")
+
+    assert got.status == 200
+    assert (got.json["changes"], got.json["nextToken"]) == ([], None)
+    assert got.json["tzdataVersion"]

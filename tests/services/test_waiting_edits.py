@@ -1,0 +1,151 @@
+"""An edit that waits: until its time the job goes on as it is, from then on it is the other, and no tick is lost."""
+
+from contextlib import suppress
+
+import pytest
+
+from tests.support.builders import TENANT
+from tests.support.faulty import Crash, Fate, Script
+from tests.support.kits import World
+from tests.support.ledger import check_all
+from tests.support.steps import HOUR, MINUTE
+from tickwright.domain.changes.heads import Rewrite
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head, JobStatus
+from tickwright.domain.outcomes import Refusal
+from tickwright.ports.faults import Unavailable
+from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
+from tickwright.services.fire import fire
+from tickwright.services.jobs import JobView
+from tickwright.services.memory import Memory
+
+
+async def edit_later(world: World, job: Head, after_ms: int, version: int = 1, **body: object) -> Head:
+    """The job with an edit that waits until so long after its creation."""
+    at = Instant(job.created_at + after_ms)
+    answer = await edit_job(world.kit, TENANT, job.job_id, world.spec(**body), version, at)
+    assert isinstance(answer, JobView), answer
+    return answer.head
+
+
+def starts(world: World, job: Head) -> list[tuple[int, int]]:
+    """Minute and version of each start."""
+    return [((start.scheduled_at - job.created_at) // MINUTE, start.job_version) for start in world.runner.starts]
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+async def test_the_old_schedule_counts_until_its_time_and_the_new_one_from_it_on(world: World) -> None:
+    """Every minute until 03:00, every two minutes from then on: at the boundary itself the new one fires."""
+    job = await world.submit(schedule={"every": "PT1M"})
+
+    head = await edit_later(
+        world, job, 4 * MINUTE, schedule={"every": "PT2M", "phase": "PT0S", "endAt": world.text(9 * MINUTE)}
+    )
+    assert (head.pending_version, head.definition_version, head.next_run_at) == (2, 1, job.next_run_at)
+    await world.drain_until(Instant(job.created_at + 10 * MINUTE))
+
+    phase = job.created_at // MINUTE % 2
+    after = [minute for minute in range(4, 9) if minute % 2 == phase]
+    assert starts(world, job) == [(1, 1), (2, 1), (3, 1), *((minute, 2) for minute in after)]
+    assert (await world.head(job.job_id)).status is JobStatus.ENDED
+    await world.drain()
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+async def test_a_job_without_ticks_left_waits_for_its_edit(world: World) -> None:
+    """The old schedule ends before the edit: the job is not over, it goes on with the new one."""
+    job = await world.submit(schedule={"every": "PT1M", "endAt": world.text(2 * MINUTE)})
+
+    await edit_later(world, job, 10 * MINUTE, schedule={"every": "PT1M", "endAt": world.text(11 * MINUTE)})
+    await world.drain_until(Instant(job.created_at + 12 * MINUTE))
+
+    assert starts(world, job) == [(1, 1), (2, 1), (10, 2), (11, 2)]
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-CATCHUP-1")
+async def test_an_outage_across_the_time_of_an_edit_judges_each_side_by_its_own_policy(world: World) -> None:
+    """Down from minute 1 to 9, the edit at minute 5: the latest tick of the old one, all of the new one."""
+    job = await world.submit(schedule={"every": "PT1M"}, overlap={"mode": "allow"})
+    schedule = {"every": "PT1M", "endAt": world.text(8 * MINUTE)}
+    await edit_later(world, job, 5 * MINUTE, schedule=schedule, catchup={"mode": "all"}, overlap={"mode": "allow"})
+    world.clock.advance(9 * MINUTE + 30_000)
+
+    await world.drain_until(Instant(job.created_at + 11 * MINUTE))
+
+    assert starts(world, job) == [(4, 1), (5, 2), (6, 2), (7, 2), (8, 2)]
+    ranges = [row.passed for row in await world.executions() if row.passed is not None]
+    assert [(passed.count, passed.last - job.created_at) for passed in ranges] == [(3, 3 * MINUTE)]
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+@pytest.mark.parametrize("fate", [Fate.CRASH_BEFORE, Fate.CRASH_AFTER, Fate.LOST_BEFORE, Fate.LOST_AFTER])
+async def test_whoever_dies_at_the_change_leaves_it_to_the_next(world: World, fate: Fate) -> None:
+    """The change is one conditional write: it happens once, and the first new tick is not lost."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    await edit_later(world, job, 2 * MINUTE, schedule={"every": "PT1M", "endAt": world.text(3 * MINUTE)})
+    await world.drain_until(Instant(job.created_at + MINUTE + 50_000))
+    world.clock.advance(8_000)
+    with suppress(Crash, Unavailable):
+        await fire(world.a_process(Script(of=Rewrite, at=1, fate=fate)), 0, await world.due(), Memory())
+
+    await world.drain_until(Instant(job.created_at + 4 * MINUTE))
+
+    assert starts(world, job) == [(1, 1), (2, 2), (3, 2)]
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+async def test_a_later_edit_takes_the_place_of_the_one_that_waits(world: World) -> None:
+    """At once: what waited is forgotten, and no version number is used twice."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    waiting = await edit_later(world, job, HOUR, schedule={"every": "PT2M"})
+
+    answer = await edit_job(
+        world.kit, TENANT, job.job_id, world.spec(schedule={"every": "PT3M"}), waiting.version, None
+    )
+
+    assert isinstance(answer, JobView)
+    assert (answer.head.pending_version, answer.head.effective_from, answer.head.definition_version) == (None, None, 3)
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-PAUSE-2")
+async def test_a_job_resumed_after_the_time_of_its_edit_goes_on_with_the_edit(world: World) -> None:
+    """Paused across the boundary: nothing of the old schedule comes back."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    await edit_later(world, job, 2 * MINUTE, schedule={"every": "PT1M", "endAt": world.text(6 * MINUTE)})
+    await pause_job(world.kit, TENANT, job.job_id, None)
+    world.clock.advance(4 * MINUTE + 30_000)
+
+    resumed = await resume_job(world.kit, TENANT, job.job_id, None)
+    await world.drain_until(Instant(job.created_at + 7 * MINUTE))
+
+    assert isinstance(resumed, JobView)
+    assert (resumed.head.definition_version, resumed.head.pending_version) == (2, None)
+    assert starts(world, job) == [(5, 2), (6, 2)]
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-CANCEL-1")
+async def test_a_cancelled_job_is_not_brought_back_by_an_edit_that_waited(world: World) -> None:
+    """The change needs the version that it was made from."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    await edit_later(world, job, 2 * MINUTE, schedule={"every": "PT1M"})
+    shown = await world.due()
+    await cancel_job(world.kit, TENANT, job.job_id, None)
+    world.clock.advance(2 * MINUTE)
+
+    await fire(world.kit, 0, shown, Memory())
+
+    assert (await world.head(job.job_id)).status is JobStatus.CANCELLED
+    assert world.runner.starts == []
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+async def test_an_edit_that_waits_cannot_rename(world: World) -> None:
+    """A name counts at once; the refusal says how to do it."""
+    job = await world.submit(schedule={"every": "PT1M"}, name="one")
+
+    at = Instant(job.created_at + HOUR)
+    answer = await edit_job(world.kit, TENANT, job.job_id, world.spec(schedule={"every": "PT1M"}, name="two"), 1, at)
+
+    assert isinstance(answer, Refusal)
+    assert "effectiveFrom" in answer.detail

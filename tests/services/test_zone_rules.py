@@ -1,0 +1,117 @@
+"""When the zone rules are replaced, what is stored is aimed by the new ones, and the tenant can see what has moved."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.builders import TENANT
+from tests.support.kits import World
+from tests.support.steps import HOUR, MINUTE
+from tickwright.adapters.embedded.entities import HEADS
+from tickwright.domain.events import EventName
+from tickwright.domain.instants import Instant, from_rfc3339, to_rfc3339
+from tickwright.domain.jobs import Head, JobStatus
+from tickwright.domain.schedules import tzdata_version
+from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.ports.faults import StoreUnavailable
+from tickwright.services.zone_changes import zone_changes
+
+OLD = "2022.4"
+
+
+async def aimed_by_old_rules(world: World, head: Head, next_run_at: Instant) -> Head:
+    """The head as a release with older rules has left it."""
+    old = replace(head, next_run_at=next_run_at, tzdata=OLD)
+    statement = "UPDATE heads SET doc = ?, next_run_at = ? WHERE job_id = ?"
+    row = (HEADS.codec.dump(old), next_run_at, head.job_id)
+    await world.database.write(lambda connection: connection.execute(statement, row), StoreUnavailable)
+    return old
+
+
+async def a_job_in_mexico(world: World) -> Head:
+    """At nine in the morning, in a zone that ended summer time with days of notice (B074)."""
+    world.clock.advance_to(from_rfc3339("2027-04-03T20:00:00Z"))
+    return await world.submit(schedule={"cron": "0 9 * * *", "timezone": "America/Mexico_City", "maxRuns": 1})
+
+
+@pytest.mark.sem("SEM-TZ-1")
+@pytest.mark.parametrize("off_h", [-1, 1])
+async def test_b074_a_stored_tick_is_found_anew_when_the_rules_change(world: World, off_h: int) -> None:
+    """An hour early or an hour late by the old rules: it runs once, when it is nine by the new ones (B074)."""
+    job = await a_job_in_mexico(world)
+    right = from_rfc3339("2027-04-04T15:00:00Z")
+    assert job.next_run_at == right
+    await aimed_by_old_rules(world, job, Instant(right + off_h * HOUR))
+
+    await world.drain_until(Instant(right + 2 * HOUR))
+
+    run = await world.only_execution(job.job_id)
+    assert (to_rfc3339(run.scheduled_at), run.tzdata) == (to_rfc3339(right), tzdata_version())
+    assert [start.at - right for start in world.runner.starts] == [0]
+    assert world.telemetry.counts[EventName.JOB_AIMED_ANEW] == 1
+
+
+@pytest.mark.sem("SEM-TZ-1")
+async def test_what_the_new_rules_make_overdue_is_caught_up(world: World) -> None:
+    """The release comes half an hour after the new time and half an hour before the old one: it runs at once."""
+    job = await a_job_in_mexico(world)
+    right = from_rfc3339("2027-04-04T15:00:00Z")
+    await aimed_by_old_rules(world, job, Instant(right + HOUR))
+    world.clock.advance_to(Instant(right + 30 * MINUTE))
+
+    await world.drain_until(Instant(right + 2 * HOUR))
+
+    assert [start.scheduled_at for start in world.runner.starts] == [right]
+    assert world.runner.starts[0].at - right < 31 * MINUTE
+
+
+@pytest.mark.sem("SEM-TZ-1")
+async def test_a_tick_that_the_new_rules_leave_where_it_is_costs_nothing(world: World) -> None:
+    """No write, no event: only the version is noted, with the next decision."""
+    job = await a_job_in_mexico(world)
+    assert job.next_run_at is not None
+    await aimed_by_old_rules(world, job, job.next_run_at)
+
+    await SchedulerLoop(world.kit, "one").tick()
+
+    head = await world.head(job.job_id)
+    assert (head.version, head.tzdata) == (1, OLD)
+    assert world.telemetry.counts[EventName.JOB_AIMED_ANEW] == 0
+
+
+@pytest.mark.sem("SEM-TZ-1")
+async def test_a_bucket_is_looked_through_once_after_the_rules_have_changed(world: World) -> None:
+    """The first owner looks at each head, a page a look; its lease says so, and the next owner does not look again."""
+    jobs = [await a_job_in_mexico(world) for _ in range(3)]
+    for job in jobs:
+        await aimed_by_old_rules(world, job, Instant((job.next_run_at or 0) + 24 * HOUR + HOUR))
+    loop = SchedulerLoop(world.kit, "one")
+    for _ in range(8):
+        await loop.tick()
+        world.clock.advance(1_000)
+    moved = world.telemetry.counts[EventName.JOB_AIMED_ANEW]
+
+    lease = await world.kit.store.lease(0)
+
+    assert moved == len(jobs)
+    assert lease is not None
+    assert lease.tzdata == tzdata_version()
+
+
+@pytest.mark.sem("SEM-TZ-2")
+async def test_the_report_says_what_moved_and_what_will(world: World) -> None:
+    """Before the scheduler has come by and after it: the same change, from the same old tick."""
+    job = await a_job_in_mexico(world)
+    right = from_rfc3339("2027-04-05T15:00:00Z")
+    await aimed_by_old_rules(world, job, Instant(right + HOUR))
+
+    before = await zone_changes(world.kit, TENANT, limit=10)
+    loop = SchedulerLoop(world.kit, "one")
+    for _ in range(8):
+        await loop.tick()
+        world.clock.advance(1_000)
+    after = await zone_changes(world.kit, TENANT, limit=10)
+
+    told = [(change.was, change.tzdata_was, change.now) for listing in (before, after) for change in listing.items]
+    assert told == [(right + HOUR, OLD, right)] * 2
+    assert (await world.head(job.job_id)).status is JobStatus.ACTIVE
