@@ -1,8 +1,7 @@
 """Is a body of a megabyte refused, with its reason, in little more than the time that JSON takes to be read?
 
 Whatever grows faster than that holds up every other request of the process. On the machine this was written on, what
-comes beside the reading takes under 5 ms, save where the reading makes so many objects that it takes half a second
-itself. The bound here leaves room for a slow and busy machine.
+comes beside the reading takes some 5 ms. The bound here leaves room for a slow and busy one.
 """
 
 import json
