@@ -54,6 +54,6 @@ async def _bucket(kit: Kit, bucket: int, until: Instant, heads_max: int) -> tupl
         # One more than may be kept tells whether that is all.
         page = await kit.store.due_eventually(bucket, lane, until=until, limit=heads_max - len(heads) + 1)
         heads += page.items
-        if len(heads) > heads_max:
+        if len(heads) > heads_max or page.next_key is not None:
             return heads[:heads_max], True
     return heads, False
