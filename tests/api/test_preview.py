@@ -210,3 +210,13 @@ async def test_a_write_that_is_only_validated_is_refused_as_the_write_would_be(a
     assert (await rival.send("PATCH", path, {}, if_match="*")).status == 404
     await acme.send("DELETE", f"/v1/jobs/{taken['jobId']}")
     assert (await acme.post("/v1/jobs?validateOnly=true", named)).status == 200
+
+
+@pytest.mark.sem("SEM-SCHED-15", "SEM-SCHED-22")
+async def test_a_window_is_none_of_the_second_engines_business(acme: Client) -> None:
+    """Both engines are asked where the schedule points; the slot in the window is ours, and no disagreement."""
+    got = await acme.post("/v1/schedules/preview", {"schedule": {"cron": "0 6 * * *", "window": 3_600}})
+
+    assert (got.status, got.json["secondEngine"]) == (200, None)
+    assert "second_engine" not in {note["code"] for note in got.json["lint"]}
+    assert {tick["at"][11:13] for tick in got.json["ticks"]} == {"06"}

@@ -88,8 +88,9 @@ def test_ten_years_of_missed_minutes_are_settled_in_a_tenth_of_a_second(mode: Ca
     taken = []
     for _ in range(3):
         began = time.process_time()
-        choice = choose(head, schedule_of(head), now=now, missed_after_ms=60_000, closed=lambda _at: None)
+        choose(head, schedule_of(head), now=now, missed_after_ms=60_000, closed=lambda _at: None)
         taken.append(time.process_time() - began)
+    choice = choose(head, schedule_of(head), now=now, missed_after_ms=60_000, closed=lambda _at: None)
 
     assert min(taken) < 0.1
     assert choice.passed is not None

@@ -125,11 +125,13 @@ def _ends(head: Head) -> bool:
 
 
 def _weight(schedule: Schedule) -> int:
-    return len(schedule.kind.expressions) if isinstance(schedule.kind, Cron) else 1
+    each = 1 if schedule.window is None else 4  # a slot asks for the ticks around it
+    return each * (len(schedule.kind.expressions) if isinstance(schedule.kind, Cron) else 1)
 
 
 def _fires_within_a_minute(schedule: Schedule) -> bool:
     """Whether two ticks may fall into one minute."""
     if isinstance(schedule.kind, Every):
-        return schedule.kind.period_ms < MINUTE_MS
+        # The last slot before the end shrinks, so that it may share its minute with the one before.
+        return schedule.kind.period_ms < MINUTE_MS or schedule.window is not None
     return isinstance(schedule.kind, Cron) and any(one.second_bits != 1 for one in schedule.kind.expressions)

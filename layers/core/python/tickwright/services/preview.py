@@ -93,8 +93,7 @@ def preview_schedule(kit: Kit, second: SecondEngine | None, question: Question) 
     # "Now" is not the past for a one-off: it fires at once, as it does when it is created.
     after = Instant(start - STANDARD.missed_after_ms) if isinstance(schedule.kind, OneOff) else start
     shown = left_of(schedule, question.count)
-    ours = next_ticks(schedule, after, shown)
-    theirs = _second_list(second, schedule, after, ours)
+    ours, theirs = _both(second, schedule, after, shown)
     hashed = is_hashed(question.source)
     closing = named_by(schedule, question.calendars)
     told = preview(schedule, after, shown, hashed=hashed, second=theirs, calendars=closing)
@@ -109,8 +108,7 @@ def cross_check(kit: Kit, second: SecondEngine | None, submitted: Submitted) -> 
     """Ask the second engine about a new job, and note where it disagrees."""
     schedule = from_compact(submitted.definition.spec.schedule)
     after = submitted.definition.created_at
-    ours = next_ticks(schedule, after, left_of(schedule, TICKS_SHOWN)) if isinstance(schedule.kind, Cron) else ()
-    theirs = _second_list(second, schedule, after, ours)
+    ours, theirs = _both(second, schedule, after, left_of(schedule, TICKS_SHOWN))
     differs = None if theirs is None else disagreement(ours, theirs)
     _note(kit, differs, submitted.head.tenant_id, submitted.head.job_id)
 
@@ -165,6 +163,15 @@ async def name_refusal(kit: Kit, tenant_id: TenantId, name: str | None, job_id: 
     holder = await kit.store.head(taken.job_id) if job_id is None else None
     is_free = holder is not None and holder.status in {JobStatus.ENDED, JobStatus.CANCELLED}
     return None if is_free else name_taken(taken)
+
+
+def _both(
+    second: SecondEngine | None, schedule: Schedule, after: Instant, count: int
+) -> tuple[tuple[Tick, ...], tuple[Instant, ...] | None]:
+    """Our ticks and the second engine's, both before any window moves them: where in it is our choice alone."""
+    plain = schedule if schedule.window is None else replace(schedule, window=None)
+    ours = next_ticks(plain, after, count) if isinstance(schedule.kind, Cron) else ()
+    return ours, _second_list(second, plain, after, ours)
 
 
 def _second_list(

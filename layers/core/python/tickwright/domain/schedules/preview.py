@@ -57,13 +57,15 @@ def preview(  # noqa: PLR0913 - a schedule, how it is looked at, and what it is 
 ) -> Preview:
     """The next n open ticks (100 at most) and the notes.
 
-    `second` is the second engine's list, which knows no calendars; None where it has none. `calendars`: those that the
-    schedule names.
+    `second` is the second engine's list, which knows no calendars and no window; None where it has none. `calendars`:
+    those that the schedule names.
     """
     nominal = next_ticks(schedule, now, min(n, TICKS_MAX))
     ticks = open_ticks(schedule, calendars, now, min(n, TICKS_MAX)) if calendars else nominal
+    windowed = second is not None and schedule.window is not None
+    plain = next_ticks(replace(schedule, window=None), now, min(n, TICKS_MAX)) if windowed else nominal
     notes = lint(schedule, hashed=hashed)
-    notes += (*_clock_notes(schedule, now), *_rare(ticks, now), *_disagreement(nominal, second))
+    notes += (*_clock_notes(schedule, now), *_rare(ticks, now), *_disagreement(plain, second))
     notes += _calendar_notes(schedule, calendars, now, ticks)
     return Preview(
         resolved_cron=resolved_cron(schedule),
