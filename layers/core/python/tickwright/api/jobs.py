@@ -165,9 +165,7 @@ def _effective_from(call: Call) -> Instant | None:
         return None
     at, latest = read_moment(text, "query:effectiveFrom"), call.kit.clock.now() + EFFECTIVE_AHEAD_S_MAX * 1_000
     if at > latest:
-        raise invalid(
-            "query:effectiveFrom", "out_of_range", "It is over 366 days ahead; write an earlier one."
-        )
+        raise invalid("query:effectiveFrom", "out_of_range", "It is over 366 days ahead; write an earlier one.")
     return at
 
 
