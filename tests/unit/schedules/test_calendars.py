@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from tickwright.domain.schedules import (
     parse,
     read_calendar,
 )
+from tickwright.domain.schedules.calendars import apart
 from tickwright.domain.schedules.closures import closed_ticks
 from tickwright.domain.schedules.dates import WEEKDAYS
 from tickwright.domain.schedules.zones import load_zone
@@ -95,7 +97,7 @@ def cases(draw: st.DrawFn) -> tuple[list[Calendar], str, Instant]:
             timezone=zone,
             days=tuple(sorted(days)),
             weekdays=tuple(sorted(weekdays, key=WEEKDAYS.index)),
-            windows=tuple(sorted(windows, key=lambda one: (one.start, one.end))),
+            windows=apart(windows),
         ),
         st.sampled_from(CalendarKind),
         st.none() | zones,
@@ -326,6 +328,19 @@ def test_equal_lists_are_equal_contents() -> None:
 
     assert one == other
     assert hash(one) == hash(other)
+
+
+@pytest.mark.sem("SEM-CAL-1")
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=8))
+def test_windows_that_overlap_or_touch_are_one(spans: list[tuple[int, int]]) -> None:
+    """They hold the same instants as before, in order and with time between them."""
+    windows = [Window(Instant(start), Instant(start + length)) for start, length in spans]
+    found = apart(windows)
+
+    assert {at for one in found for at in range(one.start, one.end)} == {
+        at for one in windows for at in range(one.start, one.end)
+    }
+    assert all(one.end < other.start for one, other in pairwise(found))
 
 
 @pytest.mark.sem("SEM-CAL-1", "SEM-SCHED-2")

@@ -6,9 +6,10 @@ Must not know the time, the store, or which schedules name it. Promise: SEM-CAL-
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
@@ -45,7 +46,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarContent:
-    """What an owner writes: each list sorted and without repeats, so that equal lists are equal contents."""
+    """What an owner writes: lists sorted and without repeats, windows apart, so that equal lists are equal contents."""
 
     kind: CalendarKind
     timezone: str | None = None  # where its days are read; None: in the schedule's own zone
@@ -53,6 +54,11 @@ class CalendarContent:
     weekdays: tuple[str, ...] = ()
     windows: tuple[Window, ...] = ()
     description: str | None = None
+
+    def __post_init__(self) -> None:
+        # One look finds the only window that may hold an instant, however many there are.
+        assert all(one.start < one.end for one in self.windows)
+        assert all(one.end < other.start for one, other in pairwise(self.windows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +191,18 @@ def _windows(members: Members) -> tuple[Window, ...]:
             one.refuse("end", "ends_before_start", "end is not after start; write a later end: it is not part of it")
         elif start is not None and end is not None:
             found.add(Window(start, end))
-    return tuple(sorted(found, key=lambda window: (window.start, window.end)))
+    return apart(found)
+
+
+def apart(windows: Iterable[Window]) -> tuple[Window, ...]:
+    """The same time in order, with windows that overlap or touch made one."""
+    found: list[Window] = []
+    for window in sorted(windows, key=lambda one: one.start):
+        if found and window.start <= found[-1].end:
+            found[-1] = Window(found[-1].start, max(found[-1].end, window.end))
+        else:
+            found.append(window)
+    return tuple(found)
 
 
 def _description(members: Members) -> str | None:

@@ -137,11 +137,15 @@ def closing_at(calendars: Sequence[Calendar], timezone: str, at: Instant) -> Str
 
 def _holding(calendar: Calendar, timezone: str, at: Instant) -> Window | None:
     """A stretch of a calendar that has an instant, as long as one window or one run of days makes it."""
+    last = _begun(calendar, at)
+    return last if last is not None and at < last.end else _days_holding(calendar, timezone, at)
+
+
+def _begun(calendar: Calendar, at: Instant) -> Window | None:
+    """The last window that has begun; they are in order and apart, so all before it are over."""
     windows = calendar.content.windows
-    # Windows are sorted by their start, so those that have begun come first.
     begun = bisect_right(windows, at, key=_start)
-    held = max((window for window in windows[:begun] if at < window.end), key=_end, default=None)
-    return held or _days_holding(calendar, timezone, at)
+    return windows[begun - 1] if begun else None
 
 
 def _days_holding(calendar: Calendar, timezone: str, at: Instant) -> Window | None:
@@ -163,14 +167,13 @@ def _days_holding(calendar: Calendar, timezone: str, at: Instant) -> Window | No
 
 def _ending(calendar: Calendar, timezone: str, before: Instant) -> Instant:
     """An instant from which a calendar has nothing up to `before`, which it has not: the first, or a later one."""
-    windows = calendar.content.windows
-    begun = windows[: bisect_right(windows, before, key=_start)]
+    over = _begun(calendar, before)
     days, zone = _days_of(calendar, timezone)
     piece = piece_at(zone, before // 1_000)
     last = days.last_before((before // 1_000 + piece.offset) // DAY_S)
     # A change of the clock cuts the answer, for a day may have come twice before it.
     since = piece.start if last is None else max(piece.start, (last + 1) * DAY_S - piece.offset)
-    return max([Instant(since * 1_000), *map(_end, begun)])
+    return Instant(since * 1_000 if over is None else max(since * 1_000, over.end))
 
 
 def _beginning(calendar: Calendar, timezone: str, after: Instant) -> Instant:
@@ -204,7 +207,3 @@ def _days_of(calendar: Calendar, timezone: str) -> tuple[DaySet, Zone]:
 
 def _start(window: Window) -> Instant:
     return window.start
-
-
-def _end(window: Window) -> Instant:
-    return window.end
