@@ -112,7 +112,7 @@ def _too_early(head: Head, now: Instant) -> Instant | None:
     rate = head.catch_up.rate_per_min
     if rate is None or head.fired_at is None:
         return None
-    at = Instant(head.fired_at + _MINUTE_MS // rate)
+    at = Instant(head.fired_at + -(-_MINUTE_MS // rate))  # rounded up: never one too many a minute
     return at if at > now else None
 
 

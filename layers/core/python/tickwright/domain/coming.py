@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
-from tickwright.domain.pending import schedule_of
+from tickwright.domain.pending import decided_through, schedule_of
 from tickwright.domain.schedules import (
     NO_CALENDARS,
     Calendar,
@@ -40,9 +40,10 @@ def coming(  # noqa: PLR0913 - a head, what it is edited to, and how far that is
         return _from_now(head, evaluated, now, count, calendars)
     until_then = schedule_of(replace(head, pending_version=head.definition_version + 1, effective_from=effective_from))
     before = _from_now(head, until_then, now, count, calendars)
-    left = left_of(evaluated, count, head.runs + len(before)) - len(before)
+    left = left_of(evaluated, count - len(before), head.runs + len(before))
     closing = named_by(evaluated, calendars)
-    after = open_ticks(evaluated, closing, Instant(effective_from - 1), max(0, left))
+    since = Instant(max(effective_from - 1, decided_through(head)))
+    after = open_ticks(evaluated, closing, since, left)
     return (*before, *(tick.at for tick in after))
 
 

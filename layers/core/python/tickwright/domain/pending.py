@@ -17,10 +17,7 @@ _REAIM_MS_MAX = 2 * 86_400_000  # rules move a local time by hours, never by two
 def schedule_of(head: Head) -> Schedule:
     """The schedule of a head for as long as it counts: up to an edit that waits."""
     schedule = from_compact(head.schedule)
-    if head.effective_from is None:
-        return schedule
-    last = Instant(head.effective_from - 1)
-    return replace(schedule, end_at=last if schedule.end_at is None else min(schedule.end_at, last))
+    return schedule if head.effective_from is None else replace(schedule, cut_at=head.effective_from)
 
 
 def decided_through(head: Head) -> Instant:
@@ -60,7 +57,9 @@ def switched(head: Head, definition: Definition, *, buckets: int) -> Head:
     assert head.effective_from is not None
     new = with_plan(head, definition)
     if head.status is not JobStatus.ACTIVE:
-        return new
+        # What a pause has held back before it belongs to the old schedule, and is told of beside this write.
+        held_from = max(head.paused_at or 0, head.effective_from - 1)
+        return replace(new, paused_at=Instant(held_from))
     return due_at(new, first_from(new, head.effective_from), buckets=buckets)
 
 
@@ -75,7 +74,7 @@ def first_from(head: Head, since: Instant) -> Instant | None:
 
 def due_at(head: Head, next_run_at: Instant | None, *, buckets: int) -> Head:
     """The head in its place of the due index; without a tick ahead it has ended, unless an edit waits."""
-    at = head.effective_from if next_run_at is None else next_run_at
+    at = _change_at(head) if next_run_at is None else next_run_at
     return replace(
         head,
         status=JobStatus.ENDED if at is None else JobStatus.ACTIVE,
@@ -83,6 +82,13 @@ def due_at(head: Head, next_run_at: Instant | None, *, buckets: int) -> Head:
         bucket=None if at is None else bucket_of(head.job_id, buckets),
         tzdata=tzdata_version(),
     )
+
+
+def _change_at(head: Head) -> Instant | None:
+    """When the edit that waits is carried out: at its time, or past a tick that was decided ahead of its own."""
+    if head.effective_from is None:
+        return None
+    return Instant(max(head.effective_from, (head.fired_through or 0) + 1))
 
 
 def aim_of(head: Head) -> Instant | None:

@@ -16,7 +16,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
 from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
-from tickwright.domain.pending import due_at, schedule_of, with_plan
+from tickwright.domain.pending import due_at, is_switch_due, schedule_of, with_plan
 from tickwright.domain.tenants import NameRecord, PutName
 from tickwright.domain.ticks import edited_next, range_row
 from tickwright.ports.store import AnyChange, Applied, Refused
@@ -90,8 +90,9 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
     if isinstance(head, Refusal) or head.status is JobStatus.ACTIVE:
         return head if isinstance(head, Refusal) else await view_of(kit, head)
     now = kit.clock.now()
-    if head.effective_from is not None and head.effective_from <= now:
-        return await _resume_changed(kit, head)
+    # What is caught up, is so by the scheduler: the old schedule's ticks first, then the edit, then the new one's.
+    if head.effective_from is not None and head.effective_from <= now and not head.catch_up.on_resume:
+        return await _resume_changed(kit, head, now)
     new = replace(_next_version(kit, head), paused_at=None)
     new = due_at(new, resumed_at(head, now), buckets=kit.buckets)
     # Nothing is decided while a job is paused, so the last decision that was read is the last.
@@ -117,9 +118,12 @@ async def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]
     return []
 
 
-async def _resume_changed(kit: Kit, head: Head) -> JobView | Refusal:
-    """Resume a job whose edit has come to its time during the pause: first the edit, then the rest."""
-    changed = await switch(kit, head)
+async def _resume_changed(kit: Kit, head: Head, now: Instant) -> JobView | Refusal:
+    """Resume a job whose edit has come to its time during the pause.
+
+    First the edit, with the row of what was held back before it; then the rest. Dying in between: it is still paused.
+    """
+    changed = await switch(kit, head, await _paused_row(kit, head, now))
     if changed is None:
         return _conflict(head)
     return await resume_job(kit, head.tenant_id, head.job_id, None)
@@ -153,6 +157,9 @@ async def editable(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int) ->
 
 
 async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant | None) -> Head | Refusal:
+    if is_switch_due(head) and (head.effective_from or 0) <= kit.clock.now():
+        # An edit whose time has come counts, whoever carries it out; what was asked for was read before it.
+        return _conflict(await switch(kit, head) or head)
     old = await view_of(kit, head)
     definition = Definition(
         job_id=head.job_id,

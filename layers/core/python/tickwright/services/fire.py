@@ -89,7 +89,8 @@ async def _fire_page(kit: Kit, bucket: int, stored: Sequence[Head], memory: Memo
     outcomes = await _decide_all(kit, plans)
     moved = [(plan, head) for plan, outcome in zip(plans, outcomes, strict=True) if (head := _decided(plan, outcome))]
     for plan, head in moved:
-        memory.note_decided(head.job_id, plan.decided.advance.fire or plan.decided.advance.tick)
+        advance = plan.decided.advance
+        memory.note_decided(head.job_id, advance.fire or advance.tick, advance.version)
     born = await insert_and_send(kit, [head for plan, head in moved if plan.decided.advance.fire is not None], memory)
     unknown = sum(isinstance(outcome, Unknown) for outcome in outcomes)
     return _Fired(_announce(kit, plans, outcomes), left + born.left + unknown)

@@ -5,6 +5,7 @@ and an older plan of anybody is refused. Dying before the write leaves the head 
 Promises: SEM-EDIT-2, SEM-TZ-1.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tickwright.domain.changes.heads import Rewrite
@@ -12,7 +13,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.jobs import Head
 from tickwright.domain.pending import aimed_anew, is_switch_due, switched
-from tickwright.ports.store import Applied
+from tickwright.ports.store import AnyChange, Applied
 from tickwright.services.kit import Kit
 
 
@@ -30,19 +31,25 @@ async def renewed(kit: Kit, head: Head) -> Head | None:
     return written
 
 
-async def switch(kit: Kit, head: Head) -> Head | None:
-    """Carry out the edit that waits; the head after it, None if somebody else has changed it."""
+async def switch(kit: Kit, head: Head, beside: Sequence[AnyChange] = ()) -> Head | None:
+    """Carry out the edit that waits; the head after it, None if somebody else has changed it.
+
+    `beside`: what belongs into the same transaction.
+    """
     assert head.pending_version is not None
     definition = await kit.store.definition(head.job_id, head.pending_version)
     assert definition is not None, "a definition is written in the transaction of its edit"
-    written = await _write(kit, head, switched(head, definition, buckets=kit.buckets))
+    written = await _write(kit, head, switched(head, definition, buckets=kit.buckets), beside)
     if written is not None:
         kit.emit(EventName.JOB_CHANGED, jobId=head.job_id, tenantId=head.tenant_id, change="edit took effect")
     return written
 
 
-async def _write(kit: Kit, head: Head, new: Head) -> Head | None:
+async def _write(kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange] = ()) -> Head | None:
     raised = replace(new, version=head.version + 1, write_token=kit.entropy.token())
     rewrite = Rewrite(new=raised, seen_version=head.version, seen_fired_through=head.fired_through, pins_fired=True)
-    outcome = await kit.store.write(rewrite)
-    return outcome.new if isinstance(outcome, Applied) else None
+    if not beside:
+        outcome = await kit.store.write(rewrite)
+        return outcome.new if isinstance(outcome, Applied) else None
+    together, *_ = await kit.store.write_together([rewrite, *beside])
+    return together.new if isinstance(together, Applied) and isinstance(together.new, Head) else None

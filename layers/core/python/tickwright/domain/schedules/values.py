@@ -47,7 +47,10 @@ class FireWindow:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A kind with its zone, its bounds (both ends included), its policy at clock changes, its window and calendars."""
+    """A kind with its zone, its bounds (both ends included), its policy at clock changes, its window and calendars.
+
+    `cut_at`: from there on another schedule counts. Unlike an end it moves no slot; it is never stored.
+    """
 
     kind: OneOff | Every | Cron
     timezone: str = "UTC"
@@ -58,6 +61,7 @@ class Schedule:
     dst_overlap: Overlap = Overlap.FIRST
     window: FireWindow | None = None
     calendars: tuple[str, ...] = ()
+    cut_at: Instant | None = None
     zone: Zone = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
