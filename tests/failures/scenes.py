@@ -16,12 +16,15 @@ from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.lanes import Lane
+from tickwright.domain.schedules import read_calendar
 from tickwright.ports.faults import StoreUnavailable
+from tickwright.services.calendars import put_calendar
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.claim import Claimed, Wanted, claim
 from tickwright.services.end import reap
 from tickwright.services.fire import fire
+from tickwright.services.kit import Kit
 from tickwright.services.memory import Memory
 from tickwright.services.report import report
 from tickwright.services.resolve import resolve
@@ -83,6 +86,50 @@ async def a_paused_job(world: World) -> Scene:
     return await _scene(world, job, stale)
 
 
+async def a_job_with_a_waiting_edit(world: World, *, from_ms: int) -> Scene:
+    """The first of three ticks is due, and an edit counts from then on or from soon after: to the same schedule."""
+    spec = {
+        "schedule": {"every": "PT1M", "startAt": world.text(0), "endAt": world.text(3 * MINUTE)},
+        "overlap": {"mode": "allow"},
+    }
+    job = await world.submit(**spec)
+    stale = await world.due()
+    await edit_job(world.kit, TENANT, job.job_id, world.spec(**spec), 1, Instant(job.created_at + from_ms))
+    world.clock.advance(MINUTE)
+    return await _scene(world, await world.head(job.job_id), [*stale, *await world.due()])
+
+
+async def a_paused_job_with_a_waiting_edit(world: World) -> Scene:
+    """Paused after its first tick; an edit should have counted since, and a tick on each side of it was held back."""
+    spec = {
+        "schedule": {"every": "PT1M", "startAt": world.text(0), "endAt": world.text(5 * MINUTE)},
+        "overlap": {"mode": "allow"},
+    }
+    job = await world.submit(**spec)
+    await edit_job(world.kit, TENANT, job.job_id, world.spec(**spec), 1, Instant(job.created_at + 2 * MINUTE + 1))
+    world.clock.advance(MINUTE)
+    stale = await world.due()
+    await fire(world.kit, 0, stale, Memory())
+    world.clock.advance(10_000)
+    await pause_job(world.kit, TENANT, job.job_id, None)
+    world.clock.advance(2 * MINUTE)
+    return await _scene(world, await world.head(job.job_id), stale)
+
+
+async def a_job_that_a_calendar_closes(world: World) -> Scene:
+    """The first of three ticks is due; the first two are closed."""
+    await _freeze(world.kit, world.text(MINUTE), world.text(2 * MINUTE + 1))
+    ends = {"every": "PT1M", "endAt": world.text(3 * MINUTE), "calendars": ["freeze"]}
+    job = await world.submit(schedule=ends, overlap={"mode": "allow"})
+    world.clock.advance(MINUTE)
+    return await _scene(world, job, await world.due())
+
+
+async def _freeze(kit: Kit, start: str, end: str) -> object:
+    content = read_calendar({"type": "exclude", "windows": [{"start": start, "end": end}]})
+    return await put_calendar(kit, TENANT, "freeze", content, None)
+
+
 SCENES: Mapping[str, Callable[[World], Awaitable[Scene]]] = {
     "due-skip": lambda world: a_due_job(world, "skip"),
     "due-allow": lambda world: a_due_job(world, "allow"),
@@ -90,6 +137,10 @@ SCENES: Mapping[str, Callable[[World], Awaitable[Scene]]] = {
     "lease-over": lambda world: a_running_job(world, claimed_at=110_000, now=176_000),
     "busy": lambda world: a_running_job(world, claimed_at=2 * MINUTE - 1_000, now=2 * MINUTE, overlap="skip"),
     "paused": a_paused_job,
+    "edit-due": lambda world: a_job_with_a_waiting_edit(world, from_ms=MINUTE),
+    "edit-ahead": lambda world: a_job_with_a_waiting_edit(world, from_ms=MINUTE + 2_000),
+    "edit-paused": a_paused_job_with_a_waiting_edit,
+    "closed": a_job_that_a_calendar_closes,
 }
 
 
@@ -110,6 +161,8 @@ def operations(scene: Scene) -> Mapping[str, Operation]:
         "pause": lambda actor: pause_job(actor.kit, TENANT, scene.job.job_id, None),
         "resume": lambda actor: resume_job(actor.kit, TENANT, scene.job.job_id, None),
         "edit": edits(scene),
+        "edit_later": edits_later(scene),
+        "open": opens,
         "run_now": runs_now(scene),
     }
 
@@ -205,6 +258,25 @@ def edits(scene: Scene) -> Operation:
         return await edit_job(actor.kit, TENANT, head.job_id, spec, head.version)
 
     return one
+
+
+def edits_later(scene: Scene) -> Operation:
+    """Somebody reads the job and edits it from the next half minute on, to what it is."""
+
+    async def one(actor: Actor) -> object:
+        head = await actor.kit.store.head(scene.job.job_id)
+        assert head is not None
+        definition = await actor.kit.store.definition(head.job_id, head.definition_version)
+        assert definition is not None
+        at = Instant(scene.now + MINUTE // 2)
+        return await edit_job(actor.kit, TENANT, head.job_id, definition.spec, head.version, at)
+
+    return one
+
+
+async def opens(actor: Actor) -> object:
+    """Somebody lifts the freeze."""
+    return await _freeze(actor.kit, actor.world.text(-MINUTE), actor.world.text(-MINUTE + 1))
 
 
 def runs_now(scene: Scene) -> Operation:

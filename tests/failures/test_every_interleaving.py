@@ -25,6 +25,10 @@ MEETINGS = {
     "lease-over": ("claim_held", "complete", "fail", "reap", "resolve", "cancel_execution", *_CHANGES),
     "busy": ("fire", "stale_fire", "complete", "fail", "resolve", "cancel_execution", "run_now", *_CHANGES),
     "paused": ("stale_fire", "resume", "resolve", "run_now", "cancel_job", "edit"),
+    "edit-due": ("fire", "stale_fire", "resolve", "run_now", *_CHANGES, "edit_later"),
+    "edit-ahead": ("fire", "stale_fire", *_CHANGES, "edit_later", "resume"),
+    "edit-paused": ("stale_fire", "resume", *_CHANGES, "edit_later"),
+    "closed": ("fire", "stale_fire", "open", *_CHANGES, "edit_later", "resume"),
 }
 # Two of the same change of a job differ from scene to scene in nothing but their length.
 ONCE = {("edit", "edit"): "due-skip", ("resolve", "resolve"): "lease-over"}
@@ -52,6 +56,14 @@ DEATHS = [
     ("busy", "fire", "complete"),
     ("busy", "fire", "cancel_execution"),
     ("paused", "stale_fire", "resume"),
+    ("edit-due", "fire", "fire"),
+    ("edit-due", "fire", "pause"),
+    ("edit-due", "fire", "edit"),
+    ("edit-paused", "resume", "stale_fire"),
+    ("edit-paused", "resume", "edit_later"),
+    ("closed", "fire", "fire"),
+    ("closed", "fire", "edit"),
+    ("closed", "fire", "pause"),
 ]
 
 
@@ -64,6 +76,8 @@ TRIPLES = [
         ("busy", "fire", "complete", "run_now"),
         ("busy", "fire", "fail", "cancel_execution"),
         ("paused", "stale_fire", "resume", "cancel_job"),
+        ("edit-paused", "stale_fire", "resume", "cancel_job"),
+        ("closed", "pause", "resume", "open"),
     )
 ] + [
     pytest.param(*meeting, marks=pytest.mark.nightly)
@@ -76,6 +90,9 @@ TRIPLES = [
         ("lease-over", "claim_held", "cancel_job", "resolve"),
         ("due-allow", "fire", "pause", "resume"),
         ("paused", "resume", "edit", "stale_fire"),
+        ("edit-due", "fire", "pause", "resume"),
+        ("edit-ahead", "fire", "pause", "resume"),
+        ("closed", "fire", "pause", "resume"),
     )
 ]
 
