@@ -6,14 +6,14 @@ Promises: SEM-CATCHUP-1 to SEM-CATCHUP-4, SEM-CAL-3, SEM-SCHED-9.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain import limits
 from tickwright.domain.executions import PassedOver, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import CatchUpMode, Head
 from tickwright.domain.pending import decided_through
-from tickwright.domain.schedules import OneOff, Schedule, Stretch, count_ticks, gap_skips, latest_tick, next_tick
+from tickwright.domain.schedules import Gap, OneOff, Schedule, Stretch, count_ticks, gap_skips, latest_tick, next_tick
 
 Closed = Callable[[Instant], Stretch | None]
 _STRETCHES_MAX = 400  # a year of closed days, each on its own
@@ -24,11 +24,13 @@ _MINUTE_MS = 60_000
 class Choice:
     """Which tick is fired of those that are due, if any, and which are passed over.
 
-    `not_before`: at the catch-up's rate the tick is too early, and nothing is decided until then.
+    `gap`: local times before them that the clock jumped over. `not_before`: at the catch-up's rate the tick is too
+    early, and nothing is decided until then.
     """
 
     fire: Instant | None
     passed: PassedOver | None
+    gap: PassedOver | None = None
     expired: bool = False
     not_before: Instant | None = None
 
@@ -42,11 +44,18 @@ def choose(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int
     assert due is not None
     if head.passed_through is not None and due <= head.passed_through:
         return _STEPS_PAST  # told of already: an edit on an older reading has brought it back
+    choice = _chosen(head, schedule, now=now, missed_after_ms=missed_after_ms, closed=closed)
+    return replace(choice, gap=_gap_range(head, schedule, due))
+
+
+def _chosen(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int, closed: Closed) -> Choice:
+    due = head.next_run_at
+    assert due is not None
     stretch = closed(due)
     if stretch is not None:
         return Choice(fire=None, passed=_closed_range(schedule, due, stretch, now))
     if now - due <= missed_after_ms:
-        return Choice(fire=due, passed=_gap_range(head, schedule, due))
+        return Choice(fire=due, passed=None)
     match head.catch_up.mode:
         case CatchUpMode.ALL:
             return _choose_all(head, schedule, now=now, closed=closed)
@@ -127,6 +136,8 @@ def _closed_range(schedule: Schedule, due: Instant, stretch: Stretch, now: Insta
 
 def _gap_range(head: Head, schedule: Schedule, due: Instant) -> PassedOver | None:
     """The ticks before the due one that fell into a gap and are left out by the schedule's own wish."""
+    if schedule.dst_gap is not Gap.SKIP:
+        return None
     since = Instant(max(decided_through(head), head.created_at))
     before = latest_tick(schedule, Instant(due - 1), since)
     skipped = gap_skips(schedule, since if before is None else before.at, Instant(due - 1))

@@ -18,6 +18,7 @@ from tickwright.domain.limits import Durations
 from tickwright.domain.pending import decided_through, is_switch_due, schedule_of
 from tickwright.domain.schedules import (
     Calendar,
+    OneOff,
     Schedule,
     Stretch,
     closed_at,
@@ -40,10 +41,10 @@ class LookAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A plan: the write that decides, and what it passes over."""
+    """A plan: the write that decides, and what it passes over, earliest first."""
 
     advance: Advance
-    passed: PassedOver | None
+    passed: Sequence[PassedOver]
 
 
 def decide(
@@ -64,7 +65,11 @@ def decide(
         return LookAgain(at=choice.not_before)
     verdict = _verdict(head, choice, occupied=occupied)
     following = _following(head, schedule, _goes_on_after(head, choice, now), runs=verdict is RUN)
-    return Decided(advance=_advance(head, choice, verdict, following, now), passed=choice.passed)
+    return Decided(advance=_advance(head, choice, verdict, following, now), passed=_told(choice))
+
+
+def _told(choice: Choice) -> Sequence[PassedOver]:
+    return [passed for passed in (choice.gap, choice.passed) if passed is not None]
 
 
 def _always_open(at: Instant) -> Stretch | None:  # noqa: ARG001 - the shape of `Closed`
@@ -73,6 +78,7 @@ def _always_open(at: Instant) -> Stretch | None:  # noqa: ARG001 - the shape of 
 
 def _advance(head: Head, choice: Choice, verdict: Verdict | None, following: Instant | None, now: Instant) -> Advance:
     assert head.next_run_at is not None
+    told = _told(choice)
     pins = head.overlap is not Overlap.ALLOW
     takes = None if choice.fire is None or not pins or verdict is not RUN else f"{tick_key(choice.fire)}@1"
     return Advance(
@@ -89,7 +95,7 @@ def _advance(head: Head, choice: Choice, verdict: Verdict | None, following: Ins
         fired_at=now,
         takes_active=takes,
         pins_active=pins,
-        passed_through=None if choice.passed is None else choice.passed.last,
+        passed_through=told[-1].last if told else None,
         ends=following is None,
     )
 
@@ -219,10 +225,13 @@ def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | Non
 def edited_next(head: Head, schedule: Schedule, now: Instant) -> Instant | None:
     """Where an edited job goes on.
 
-    A due tick is kept, else the first of the new schedule after now and all that was decided.
+    A due tick is kept, else the first of the new schedule after now and all that was decided; a one-off may be just
+    past, as that of a new job.
     """
     if head.next_run_at is not None and head.next_run_at <= now and not is_switch_due(head):
         return head.next_run_at
+    if isinstance(schedule.kind, OneOff):
+        now = Instant(schedule.kind.run_at - 1)
     return first_tick(schedule, now=now, fired_through=decided_through(head), runs=head.runs)
 
 

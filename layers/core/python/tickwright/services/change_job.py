@@ -157,30 +157,40 @@ async def editable(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int) ->
 
 
 async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant | None) -> Head | Refusal:
-    if is_switch_due(head) and (head.effective_from or 0) <= kit.clock.now():
+    now = kit.clock.now()
+    if _has_come(head, now):
         # An edit whose time has come counts, whoever carries it out; what was asked for was read before it.
-        return _conflict(await switch(kit, head) or head)
+        return _conflict(await switch(kit, head, await _paused_row(kit, head, now)) or head)
     old = await view_of(kit, head)
     definition = Definition(
         job_id=head.job_id,
         version=max(head.definition_version, head.pending_version or 0) + 1,
         tenant_id=head.tenant_id,
-        created_at=kit.clock.now(),
+        created_at=now,
         spec=spec,
     )
     beside = [PutDefinition(definition=definition), *_renames(head, old.definition.spec.name, spec.name)]
-    if effective_from is None or effective_from <= kit.clock.now():
-        return await _write(kit, head, _edited(kit, head, definition), beside, pins_fired=True)
+    if effective_from is None or effective_from <= now:
+        held = await _paused_row(kit, head, now)
+        return await _write(kit, head, _edited(kit, head, definition, now), [*beside, *held], pins_fired=True)
     if spec.name != old.definition.spec.name:
         return _RENAMES_LATER
     return await _write(kit, head, _to_be_edited(kit, head, definition, effective_from), beside, pins_fired=True)
 
 
-def _edited(kit: Kit, head: Head, definition: Definition) -> Head:
+def _has_come(head: Head, now: Instant) -> bool:
+    """Whether an edit that waited counts, and nothing of the schedule before it is left to be done."""
+    if head.effective_from is None or head.effective_from > now:
+        return False
+    return is_switch_due(head) or (head.status is JobStatus.PAUSED and not head.catch_up.on_resume)
+
+
+def _edited(kit: Kit, head: Head, definition: Definition, now: Instant) -> Head:
     new = with_plan(_next_version(kit, head), definition)
     if head.status is JobStatus.PAUSED:
-        return new
-    return due_at(new, edited_next(head, schedule_of(new), kit.clock.now()), buckets=kit.buckets)
+        # What the pause has held back so far is told of beside this write, or is still to be caught up.
+        return new if head.catch_up.on_resume else replace(new, paused_at=now)
+    return due_at(new, edited_next(head, schedule_of(new), now), buckets=kit.buckets)
 
 
 def _to_be_edited(kit: Kit, head: Head, definition: Definition, effective_from: Instant) -> Head:

@@ -119,8 +119,8 @@ async def _renewed_if_due(kit: Kit, head: Head) -> Head | None:
 
 async def _decide_all(kit: Kit, plans: Sequence[_Plan]) -> Sequence[AnyOutcome]:
     """A for each plan: those that pass nothing over in batches, the others each with the row of its range."""
-    passing = [plan for plan in plans if plan.decided.passed is not None]
-    plain = [plan for plan in plans if plan.decided.passed is None]
+    passing = [plan for plan in plans if plan.decided.passed]
+    plain = [plan for plan in plans if not plan.decided.passed]
     outcomes = dict(zip(map(id, passing), [await _pass_over(kit, plan) for plan in passing], strict=True))
     if plain:
         written = await kit.store.write_each([plan.decided.advance for plan in plain])
@@ -129,17 +129,23 @@ async def _decide_all(kit: Kit, plans: Sequence[_Plan]) -> Sequence[AnyOutcome]:
 
 
 async def _pass_over(kit: Kit, plan: _Plan) -> AnyOutcome:
-    """A and the row of what it passes over, in one transaction: no decision without its reason."""
-    advance, passed = plan.decided.advance, plan.decided.passed
-    assert passed is not None
-    row = range_row(plan.head, passed, now=kit.clock.now(), retention_s=kit.retention_s)
+    """A and the rows of what it passes over, in one transaction: no decision without its reason."""
+    now = kit.clock.now()
+    rows = [range_row(plan.head, passed, now=now, retention_s=kit.retention_s) for passed in plan.decided.passed]
+    inserts = [Insert(execution=row) for row in rows]
     try:
-        decided, told = await kit.store.write_together([advance, Insert(execution=row)])
+        decided, *told = await kit.store.write_together([plan.decided.advance, *inserts])
         # A row of this first tick that stands already tells of it: a clock was set back, and went on.
-        stands = isinstance(told, Refused) and told.old is not None
-        return await kit.store.write(advance) if stands else decided
+        missing = [insert for insert, outcome in zip(inserts, told, strict=True) if not _stands(outcome)]
+        if len(missing) < len(inserts):
+            decided, *_ = await kit.store.write_together([plan.decided.advance, *missing])
     except Unavailable:
         return Unknown()
+    return decided
+
+
+def _stands(outcome: AnyOutcome) -> bool:
+    return isinstance(outcome, Refused) and outcome.old is not None
 
 
 class _Seen(NamedTuple):
@@ -264,8 +270,7 @@ def _announce(kit: Kit, plans: Sequence[_Plan], outcomes: Sequence[AnyOutcome]) 
             kit.emit(EventName.TICK_REFUSED, jobId=advance.job_id)
             continue
         decided += 1
-        if plan.decided.passed is not None:
-            passed = plan.decided.passed
+        for passed in plan.decided.passed:
             about = {"jobId": advance.job_id, "reason": passed.reason.value}
             kit.emit(EventName.TICKS_PASSED_OVER, measured={"count": passed.count}, **about)
         lag = max(0, now - (advance.fire or advance.tick))

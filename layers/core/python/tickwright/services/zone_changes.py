@@ -6,6 +6,7 @@ Promise: SEM-TZ-2.
 
 from dataclasses import dataclass
 
+from tickwright.domain.events import EventName
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
@@ -32,7 +33,15 @@ async def zone_changes(
     page = await kit.store.jobs_eventually(tenant_id, limit=limit, after_key=after_key)
     heads = await kit.store.heads(page.items)
     mine = [head for job_id in page.items if (head := heads.get(job_id)) is not None and head.tenant_id == tenant_id]
-    return Listing(items=[found for head in mine if (found := change_of(head)) is not None], next_key=page.next_key)
+    return Listing(items=[found for head in mine if (found := _change_of(kit, head))], next_key=page.next_key)
+
+
+def _change_of(kit: Kit, head: Head) -> ZoneChange | None:
+    try:
+        return change_of(head)
+    except Exception as fault:  # noqa: BLE001 - one job whose zone is gone must not hide the others (B094)
+        kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault=type(fault).__name__)
+        return None
 
 
 def change_of(head: Head) -> ZoneChange | None:
