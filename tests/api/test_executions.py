@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 
 from tests.api.client import Client
+from tickwright.api.call import Api
+from tickwright.api.keys import make_key
 from tickwright.domain import limits
 from tickwright.domain.changes.executions import Claim
-from tickwright.domain.ids import WorkerId, parse_execution_id
+from tickwright.domain.ids import TenantId, WorkerId, parse_execution_id
+from tickwright.domain.tenants import Scope
 from tickwright.ports.store import Applied
 
 
@@ -200,3 +203,33 @@ async def test_an_id_that_is_none_is_not_found(acme: Client, execution_id: str) 
     got = await acme.get(f"/v1/executions/{execution_id}")
 
     assert (got.status, got.code) == (404, "not_found")
+
+
+@pytest.mark.sem("SEM-REDRIVE-1", "SEM-REDRIVE-2")
+async def test_a_dead_one_is_redriven(acme: Client) -> None:
+    """The same request again is answered the same; without its key it is not dead any more."""
+    path = await a_running_one(acme)
+    error = {"class": "Broken", "message": "for good"}
+    dead = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "kind": "fatal", "error": error})
+
+    opened = await acme.send("POST", f"{path}/redrive", idempotency_key="once")
+    again = await acme.send("POST", f"{path}/redrive", idempotency_key="once")
+    other = await acme.send("POST", f"{path}/redrive")
+
+    assert (dead.json["status"], dead.json["generation"], dead.json["redrivenAt"]) == ("DEAD", 1, None)
+    assert (opened.status, opened.json["status"], opened.json["generation"]) == (200, "QUEUED", 2)
+    assert (opened.json["scheduledTime"], opened.json["finishedAt"]) == (dead.json["scheduledTime"], None)
+    assert opened.json["maxAttempts"] == dead.json["attempt"] + 3
+    assert again.json == opened.json
+    assert (other.status, other.code) == (409, "not_dead")
+
+
+@pytest.mark.sem("SEM-REDRIVE-1")
+async def test_a_redrive_needs_a_key_for_dead_letters(acme: Client, api: Api) -> None:
+    """One that may only write jobs may not."""
+    path = await a_running_one(acme)
+    secret, _ = await make_key(api.kit, TenantId("acme"), scopes=frozenset({Scope.JOBS_WRITE}), label="writer")
+
+    got = await Client(api, secret).send("POST", f"{path}/redrive")
+
+    assert (got.status, got.code) == (403, "forbidden")

@@ -22,12 +22,12 @@ from tickwright.domain.changes.executions import (
     StrikeOwed,
     Succeed,
 )
-from tickwright.domain.changes.heads import Advance, Occupy, Rewrite, StillOpen
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.changes.heads import Advance, Occupy, Reopen, Rewrite, StillOpen
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
 from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
 from tickwright.domain.ids import Epoch, TenantId, WorkerId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Head, JobStatus
+from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Head, JobStatus, Reopened
 from tickwright.domain.transitions import TERMINAL, State
 
 Case = tuple[Any, Any]
@@ -102,6 +102,7 @@ def changes_of(old: Execution) -> Iterator[Any]:
     for epoch in (fits, misses):
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER)
         yield StrikeOwed(ref=ref, seen_epoch=epoch, ttl=TTL + 1)
+        yield Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=3, run_deadline_at=LATER)
         yield Stop(ref=ref, epoch=epoch, **_ENDS[0])
         yield Release(ref=ref, seen_epoch=epoch, seen_wait_key="17")
     yield Release(ref=ref, seen_epoch=fits, seen_wait_key="18")
@@ -145,6 +146,7 @@ def cases_of_executions() -> Iterator[Case]:
 
 
 _ACTIVE, _OTHER = "20261201T000000000Z@1", "20261201T000000000Z@2"
+_REOPENED = Reopened(since=TICK, until=NOW)
 
 
 def heads() -> Iterator[Head]:
@@ -153,7 +155,7 @@ def heads() -> Iterator[Head]:
     for status, was, active, passed in product(
         (JobStatus.ACTIVE, JobStatus.PAUSED), ({}, fired), (None, _ACTIVE), (None, NOW)
     ):
-        due = {"next_run_at": LATER} if status is JobStatus.ACTIVE else {}
+        due: dict[str, Any] = {"next_run_at": LATER} if status is JobStatus.ACTIVE else {"reopened": _REOPENED}
         yield a_head(
             job_id=a_job_id(next(_IDS)), status=status, version=2, active=active, passed_through=passed, **due, **was
         )
@@ -222,3 +224,15 @@ def _of_head(old: Head) -> Iterator[Any]:
         yield Occupy(job_id=old.job_id, version=version, seen_active=seen, active=active)
     for version in (1, 2):
         yield StillOpen(job_id=old.job_id, version=version)
+    for seen, active, before in product((None, _ACTIVE), (None, _OTHER), (None, _REOPENED)):
+        yield Reopen(
+            job_id=old.job_id,
+            version=2,
+            seen_active=seen,
+            active=active,
+            seen_reopened=before,
+            reopened=Reopened(since=TICK, until=LATER),
+        )
+    yield Reopen(
+        job_id=old.job_id, version=1, seen_active=None, active=None, seen_reopened=old.reopened, reopened=_REOPENED
+    )

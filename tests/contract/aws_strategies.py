@@ -20,7 +20,7 @@ from tickwright.domain.changes.executions import (
     StrikeOwed,
     Succeed,
 )
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
 from tickwright.domain.executions import Cause, ErrorSummary, Execution, Owed, PassedOver, Reason
 from tickwright.domain.ids import Epoch, ExecutionKey, TenantId, WorkerId, tick_key
 from tickwright.domain.instants import Instant
@@ -51,6 +51,7 @@ FULL: dict[str, Any] = {
     "cause": Cause.MANUAL,
     "reason": Reason.RETRY_LATER,
     "generation": 2,
+    "redriven_at": NOW,
     "run_deadline_at": Instant(NOW + 1),
     "started_at": Instant(NOW - 1),
     "claim_token": "token-a",
@@ -238,6 +239,14 @@ def expiries(draw: st.DrawFn) -> tuple[Execution, Expire]:
 
 
 @st.composite
+def redrives(draw: st.DrawFn) -> tuple[Execution, Redrive]:
+    """Of what is dead, as it was seen or opened since."""
+    old = draw(sources(Event.REDRIVE))
+    epoch = draw(_near(old.lease_epoch))
+    return old, Redrive(ref=old.ref, seen_epoch=epoch, now=draw(instants), attempts=3, run_deadline_at=Instant(NOW + 9))
+
+
+@st.composite
 def strikes(draw: st.DrawFn) -> tuple[Execution, StrikeOwed]:
     """Of one that has ended, or that has been opened again since."""
     old = draw(executions(st.sampled_from([*sorted(TERMINAL, key=lambda s: s.value), State.QUEUED])))
@@ -255,6 +264,7 @@ _PRESENT = st.one_of(
     cancels(),
     releases(),
     expiries(),
+    redrives(),
     strikes(),
 )
 # One in ten finds nothing: the row has been forgotten, or never was.

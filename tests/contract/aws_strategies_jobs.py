@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.contract.aws_strategies import NOW, instants, job_ids, mostly
-from tests.support.builders import a_calendar
+from tests.support.builders import TICK, a_calendar
 from tickwright.domain.changes.calendars import PutCalendar
-from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite
+from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite
 from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
@@ -25,6 +25,7 @@ from tickwright.domain.jobs import (
     JobSpec,
     JobStatus,
     Overlap,
+    Reopened,
     Target,
     Verdict,
 )
@@ -171,8 +172,17 @@ def head_changes(draw: st.DrawFn) -> tuple[Head | None, Any]:
         seen_active=mostly(old.active, None, "20261201T000000000Z@1"),
         active=st.sampled_from(["20261201T000000000Z@2", "20261202T000000000Z@1"]),
     )
+    reopens = st.builds(
+        Reopen,
+        job_id=st.just(old.job_id),
+        version=mostly(old.version, 2),
+        seen_active=mostly(old.active, None, "20261201T000000000Z@1"),
+        active=st.sampled_from([None, "20261201T000000000Z@2"]),
+        seen_reopened=mostly(old.reopened, None, Reopened(since=NOW, until=NOW)),
+        reopened=st.just(Reopened(since=Instant(TICK - 1), until=LATER)),
+    )
     puts = st.just(PutHead(head=replace(old, version=1, write_token="token-a")))
-    change = draw(st.one_of(advances(old), advances(old), rewrites(old), occupies, puts))
+    change = draw(st.one_of(advances(old), advances(old), rewrites(old), occupies, reopens, puts))
     return (old if draw(st.integers(0, 9)) else None), change
 
 

@@ -1,24 +1,30 @@
-"""What tenants do to their jobs, as stories: cancel, pause, resume, edit, cancel one run, run now.
+"""What tenants do to their jobs, as stories: cancel, pause, resume, edit, cancel one run, run now, redrive.
 
 After each there is what was promised with the answer. Must not know where the process dies.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tests.failures.use_cases import EVERY_MINUTE, UseCase, granted
 from tests.support.builders import TENANT
+from tests.support.faulty import Down
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
 from tests.support.steps import MINUTE, claimed, fired
-from tickwright.domain.executions import Reason
+from tickwright.domain.attempts import Fatal, an_error
+from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import JobSpec, JobStatus
 from tickwright.domain.transitions import State
+from tickwright.ports.faults import QueueUnavailable
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.fire import fire
 from tickwright.services.kit import Kit
 from tickwright.services.memory import Memory
+from tickwright.services.redrive import redrive
+from tickwright.services.report import report
 from tickwright.services.run_now import run_now
 from tickwright.services.submit import RequestKey
 
@@ -222,3 +228,47 @@ class RunNow(UseCase):
         ran = [row for row in manual if row.reason is not Reason.ABANDONED]
         assert len(ran) == 1 or (not ran and not acknowledged)
         assert all(row.state is State.SUCCEEDED for row in ran)
+
+
+@dataclass(repr=False)
+class Redrive(UseCase):
+    """A run that died is given another chance, once for a request; its letter was still owed."""
+
+    is_request: bool = True
+    overlap: str = "skip"
+    key: RequestKey = field(init=False)
+    dead: Execution = field(init=False)
+
+    @property
+    def name(self) -> str:
+        """With its policy."""
+        return f"Redrive-{self.overlap}"
+
+    async def prepare(self, world: World) -> None:
+        """It died while the queue of the dead was down."""
+        self.job = await world.submit(schedule={"runAt": world.text(2_000)}, overlap={"mode": self.overlap})
+        world.clock.advance(2_000)
+        held = await claimed(world, await world.only_execution())
+        with suppress(QueueUnavailable):
+            owing = world.a_process(Down(frozenset({"send_dead"})))
+            await report(owing, held, Fatal(error=an_error("Broken", "for good")))
+        self.dead = await world.only_execution()
+        self.key = world.key()
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Redrive it."""
+        return granted(await redrive(kit, TENANT, self.dead.ref.id, self.key))
+
+    async def again(self, kit: Kit, world: World) -> object:
+        """The same request again."""
+        return await self.act(kit, world)
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """Its second generation ran once, or it is dead still and nobody was told otherwise; a letter either way."""
+        await check_all(world)
+        await check_ledger(world, self.job)
+        row = await world.only_execution()
+        assert (row.state, row.generation) in {(State.SUCCEEDED, 2), (State.DEAD, 1)}
+        assert row.generation == 2 or not acknowledged
+        assert len(world.runner.starts) == row.generation - 1
+        assert {(letter.ref, letter.generation) for letter in await world.dead_letters()} == {(row.ref, 1)}

@@ -42,6 +42,8 @@ def all_use_cases() -> list[UseCase]:
         job_changes.CancelExecution(which=1),
         job_changes.RunNow(overlap="skip"),
         job_changes.RunNow(overlap="allow"),
+        job_changes.Redrive(overlap="skip"),
+        job_changes.Redrive(overlap="allow"),
     ]
 
 

@@ -74,7 +74,12 @@ async def check_one_at_a_time(world: World, head: Head) -> None:
 def _overlap(one: Execution, other: Execution) -> bool:
     assert one.finished_at is not None
     assert other.finished_at is not None
-    return one.created_at < other.finished_at and other.created_at < one.finished_at
+    return _begun(one) < other.finished_at and _begun(other) < one.finished_at
+
+
+def _begun(execution: Execution) -> Instant:
+    """Since when its last generation was unfinished."""
+    return execution.redriven_at or execution.created_at
 
 
 async def check_ledger(world: World, head: Head) -> None:

@@ -23,7 +23,7 @@ from tickwright.domain.changes.executions import (
     StrikeOwed,
     Succeed,
 )
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
 from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
@@ -89,6 +89,8 @@ def asked(epoch: Epoch, seen: State, lease_until: Instant) -> Iterator[Asked]:
     yield Asked(expire, Event.EXPIRE, State.DEAD, epoch, seen)
     release = Release(ref=ref, seen_epoch=epoch, seen_wait_key="3")
     yield Asked(release, Event.RELEASE, State.RETRY, epoch, State.RETRY)
+    redrive = Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=2, run_deadline_at=LATER)
+    yield Asked(redrive, Event.REDRIVE, State.QUEUED, epoch, State.DEAD)
 
 
 def stored(state: State) -> Iterator[Execution]:
@@ -101,8 +103,9 @@ def stored(state: State) -> Iterator[Execution]:
         (NOW, Instant(NOW + 1)) if leased else (None,),
         (NOW, Instant(NOW + 1)) if state is State.RETRY else (None,),
         (None, "3") if state in {State.WAITING, State.RETRY} else (None,),
+        (frozenset(), frozenset({Owed.DEAD_LETTER})) if state is State.DEAD else (frozenset(),),
     )
-    for attempt, retry_afters, lease_until, deadline_at, retry_at, wait_key in facts:
+    for attempt, retry_afters, lease_until, deadline_at, retry_at, wait_key, owed in facts:
         yield an_execution(
             state=state,
             lease_epoch=EPOCH,
@@ -113,6 +116,7 @@ def stored(state: State) -> Iterator[Execution]:
             retry_at=retry_at,
             wait_key=wait_key,
             wait_at=None if wait_key is None else NOW,
+            owed=owed,
         )
 
 
@@ -130,6 +134,8 @@ def guard_holds(guard: Guard, old: Execution) -> bool:
             return old.deadline_at is not None and old.deadline_at > NOW
         case Guard.ASKED_SELDOM:
             return old.retry_afters < limits.RETRY_AFTER_MAX
+        case Guard.NOTHING_OWED:
+            return not old.owed
 
 
 def fence_opens(fence: Fence, old: Execution, by: Asked) -> bool:
@@ -195,7 +201,10 @@ def _everything_asked(old: Execution) -> Iterator[Asked]:
 def _effects(old: Execution, new: Execution, entry: Row) -> set[Effect]:
     """Read off the item what was done; what cannot be told from this item is taken from the row."""
     seen = {
-        Effect.RAISE_EPOCH: new.lease_epoch == old.lease_epoch + 1,
+        Effect.RAISE_EPOCH: new.lease_epoch == old.lease_epoch + 1 and new.generation == old.generation,
+        Effect.REOPEN: (new.generation, new.lease_epoch) == (old.generation + 1, old.lease_epoch + 1)
+        and (new.max_attempts, new.run_deadline_at) == (old.attempt + 2, LATER)
+        and (new.finished_at, new.failed_at, new.ttl) == (None, None, None),
         Effect.COUNT_ATTEMPT: new.attempt == old.attempt + 1,
         Effect.UNCOUNT_ATTEMPT: new.attempt == old.attempt - 1,
         Effect.GRANT_LEASE: new.claim_token == an_id(7)

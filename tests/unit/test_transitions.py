@@ -33,6 +33,7 @@ class Situation(NamedTuple):
     may_retry: bool
     in_time: bool
     asked_seldom: bool
+    nothing_owed: bool
 
     def holds(self, guard: Guard) -> bool:
         """What the guard's text says."""
@@ -44,6 +45,7 @@ class Situation(NamedTuple):
             Guard.GIVING_UP: not (self.may_retry and self.attempts_left),
             Guard.IN_TIME: self.in_time,
             Guard.ASKED_SELDOM: self.asked_seldom,
+            Guard.NOTHING_OWED: self.nothing_owed,
         }[guard]
 
 
@@ -77,11 +79,12 @@ def test_a_run_that_failed_or_was_lost_always_goes_somewhere(event: Event) -> No
 
 
 @pytest.mark.sem("SEM-STATE-1")
-def test_the_states_without_a_way_out_are_the_four_ends() -> None:
-    """Terminal is what the table leaves, and final: SKIPPED is only ever inserted."""
+def test_the_states_that_only_a_redrive_leaves_are_the_four_ends() -> None:
+    """Terminal is what the table leaves, and final but for the dead: SKIPPED is only ever inserted."""
     assert {State.SUCCEEDED, State.DEAD, State.CANCELLED, State.SKIPPED} == TERMINAL
     assert State.SKIPPED not in {r.target for r in TRANSITIONS}
     assert set(State) == UNFINISHED | TERMINAL
+    assert {(r.source, r.event) for r in TRANSITIONS if r.source in TERMINAL} == {(State.DEAD, Event.REDRIVE)}
 
 
 def test_every_unfinished_state_leads_to_an_end_and_is_reached_from_the_first() -> None:
@@ -122,6 +125,10 @@ class TestEveryRow:
     def test_an_end_is_written_with_what_is_owed(self, entry: Row) -> None:
         """Whoever ends an execution also says what is left to do (R14)."""
         assert (Effect.END in entry.effects) == (entry.target in TERMINAL)
+
+    def test_an_end_is_left_by_opening_a_generation(self, entry: Row) -> None:
+        """And nothing else opens one."""
+        assert (Effect.REOPEN in entry.effects) == (entry.source in TERMINAL)
 
     def test_a_death_is_shown_to_a_person(self, entry: Row) -> None:
         """The attention index holds every dead execution and no other."""

@@ -17,7 +17,7 @@ from tests.support.builders import (
     an_id,
 )
 from tickwright.domain.changes.executions import Claim, Fail, Failing, Heartbeat, Insert, Reap, StrikeOwed, Succeed
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
 from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
@@ -56,6 +56,7 @@ RETRY = _execution(State.RETRY, retry_at=NOW)
 CANCELLING = _execution(State.CANCELLING)
 SUCCEEDED = _execution(State.SUCCEEDED, ttl=TTL)
 DEAD = _execution(State.DEAD, ttl=TTL)
+DIED = replace(DEAD, attempt=1, failed_at=NOW, reason=Reason.FATAL, error=ERROR, started_at=TICK, retry_afters=7)
 LATER_EPOCH = _execution(State.RUNNING, lease_epoch=2)
 REF = a_ref()
 
@@ -219,6 +220,19 @@ OF_EXECUTIONS = (
         change=Expire(ref=REF, seen_state=State.QUEUED, seen_epoch=Epoch(0), **OWES),
         accepts=QUEUED,
         refuses=(RUNNING, RETRY, SUCCEEDED),
+        again=True,
+    ),
+    Case(
+        name="redrive",
+        change=Redrive(ref=REF, seen_epoch=FIRST, now=NOW, attempts=3, run_deadline_at=Instant(NOW + 60_000)),
+        accepts=DIED,
+        refuses=(
+            replace(DIED, lease_epoch=SECOND),
+            replace(DIED, owed=frozenset({Owed.DEAD_LETTER}), ttl=None),
+            SUCCEEDED,
+            RUNNING,
+            QUEUED,
+        ),
         again=True,
     ),
 )

@@ -3,6 +3,7 @@
 Must not hold assertions.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,11 +22,12 @@ from tests.support.builders import (
 )
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Insert
-from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite, StillOpen
+from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite, StillOpen
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import Epoch
+from tickwright.domain.ids import Epoch, tick_key
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Definition, Head, JobStatus
+from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Definition, Head, JobStatus, Reopened
+from tickwright.domain.journal import Entry, Page, PutPage
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
@@ -68,6 +70,15 @@ REWRITE = Rewrite(
 )
 RENEW = RenewBucket(bucket=3, holder="loop-1", epoch=Epoch(4), rvn=an_id(23), tzdata="2026.3")
 OCCUPY = Occupy(job_id=JOB, version=1, seen_active=None, active=OCCUPANT)
+BEFORE = Reopened(since=TICK, until=NOW)
+REOPEN = Reopen(
+    job_id=JOB,
+    version=1,
+    seen_active=None,
+    active=OCCUPANT,
+    seen_reopened=None,
+    reopened=Reopened(since=Instant(TICK - 1), until=NEXT),
+)
 
 OF_HEADS = (
     Case(
@@ -136,12 +147,39 @@ OF_HEADS = (
         refuses=(replace(HEAD, version=2), CANCELLED, a_head(status=JobStatus.ENDED)),
         again=True,
     ),
+    Case(
+        name="reopen a free job",
+        change=REOPEN,
+        accepts=a_head(status=JobStatus.ENDED),
+        refuses=(
+            CANCELLED,
+            replace(HEAD, version=2),
+            replace(HEAD, active=OTHER),
+            replace(HEAD, reopened=BEFORE),
+        ),
+        again=True,
+    ),
+    Case(
+        name="reopen a job after its own dead generation",
+        change=replace(REOPEN, seen_active=OTHER, seen_reopened=BEFORE),
+        accepts=replace(PAUSED, active=OTHER, reopened=BEFORE),
+        refuses=(HEAD, replace(HEAD, active=OTHER), replace(HEAD, reopened=BEFORE)),
+        again=True,
+    ),
+    Case(
+        name="reopen a job that anybody may run beside",
+        change=replace(REOPEN, seen_active=OTHER, active=None),
+        accepts=replace(HEAD, active=OCCUPANT),
+        refuses=(CANCELLED, replace(HEAD, reopened=BEFORE)),
+        again=True,
+    ),
 )
 
 LEASE = BucketLease(bucket=3, owner="loop-1", lease_epoch=Epoch(4), rvn=an_id(20))
 RECORD = an_idempotency_record()
 NAME = a_name_record()
 CALENDAR = a_calendar()
+PAGE = Page(bucket=3, check_at=NEXT, writer=an_id(31), entries=(Entry(job_id=JOB, key=tick_key(TICK), version=1),))
 KEPT = a_calendar(write_token=an_id(44))  # known by its token as a version that is kept, not as what stands now
 
 OF_OTHERS = (
@@ -192,6 +230,13 @@ OF_OTHERS = (
         change=PutIdempotency(record=RECORD, now=NOW),
         accepts=replace(RECORD, token=an_id(24), expires_at=NOW),
         refuses=(),
+        again=True,
+    ),
+    Case(
+        name="put a page beside what it names",
+        change=PutPage(page=PAGE),
+        accepts=None,
+        refuses=(replace(PAGE, looks=1),),
         again=True,
     ),
     Case(
@@ -250,23 +295,18 @@ async def bring(store: Store, item: Any) -> None:  # noqa: ANN401 - items of any
 
 
 def _ways_to(item: Any) -> list[AnyChange]:  # noqa: ANN401 - items of any kind
-    match item:
-        case Execution():
-            return [Insert(execution=item)]
-        case Head():
-            return [PutHead(head=item)]
-        case Definition():
-            return [PutDefinition(definition=item)]
-        case BucketLease():
-            return list(_takes(item))
-        case IdempotencyRecord():
-            return [PutIdempotency(record=item, now=Instant(0))]
-        case NameRecord():
-            return [PutName(record=item)]
-        case Calendar():
-            return [PutCalendar(calendar=item)]
-        case _:
-            raise TypeError(f"{item} is of no kind that a store knows")
+    return list(_takes(item)) if isinstance(item, BucketLease) else [_PUTS[type(item)](item)]
+
+
+_PUTS: dict[type, Callable[[Any], AnyChange]] = {
+    Execution: lambda item: Insert(execution=item),
+    Head: lambda item: PutHead(head=item),
+    Definition: lambda item: PutDefinition(definition=item),
+    IdempotencyRecord: lambda item: PutIdempotency(record=item, now=Instant(0)),
+    NameRecord: lambda item: PutName(record=item),
+    Calendar: lambda item: PutCalendar(calendar=item),
+    Page: lambda item: PutPage(page=item),
+}
 
 
 def _takes(lease: BucketLease) -> list[AnyChange]:
@@ -290,26 +330,26 @@ def _takes(lease: BucketLease) -> list[AnyChange]:
 
 async def stored_like(store: Store, item: Any) -> Any:  # noqa: ANN401 - items of any kind
     """What is stored where this item belongs."""
-    match item:
-        case Execution():
-            return await store.execution(item.ref)
-        case Head():
-            return await store.head(item.job_id)
-        case Definition():
-            return await store.definition(item.job_id, item.version)
-        case BucketLease():
-            return await store.lease(item.bucket)
-        case IdempotencyRecord():
-            return await store.idempotency(item.tenant_id, item.key)
-        case NameRecord():
-            return await store.named(item.tenant_id, item.name)
-        case Calendar():
-            return await _calendar_like(store, item)
-        case _:
-            raise TypeError(f"{item} is of no kind that a store knows")
+    return await _READS[type(item)](store, item)
+
+
+async def _page_like(store: Store, page: Page) -> Page | None:
+    return next(iter(await store.pages(page.bucket, until=page.check_at, limit=1)), None)
 
 
 async def _calendar_like(store: Store, item: Calendar) -> Calendar | None:
     if item.write_token == KEPT.write_token:
         return (await store.calendar_versions(item.tenant_id, item.name, [item.version])).get(item.version)
     return (await store.calendars(item.tenant_id, [item.name])).get(item.name)
+
+
+_READS: dict[type, Callable[[Store, Any], Awaitable[Any]]] = {
+    Execution: lambda store, item: store.execution(item.ref),
+    Head: lambda store, item: store.head(item.job_id),
+    Definition: lambda store, item: store.definition(item.job_id, item.version),
+    BucketLease: lambda store, item: store.lease(item.bucket),
+    IdempotencyRecord: lambda store, item: store.idempotency(item.tenant_id, item.key),
+    NameRecord: lambda store, item: store.named(item.tenant_id, item.name),
+    Calendar: _calendar_like,
+    Page: _page_like,
+}

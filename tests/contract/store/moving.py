@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from tests.support.builders import JOB, a_job_id
 from tickwright.domain.ids import ExecutionRef
+from tickwright.domain.journal import Page
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
@@ -29,8 +30,8 @@ def _moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
             return a_job_id(number)
         case tuple():
             return tuple(_moved(part, number) for part in thing)
-        case BucketLease() | TakeBucket() | RenewBucket():
-            return replace(thing, bucket=number)
+        case BucketLease() | TakeBucket() | RenewBucket() | Page():
+            return replace(_parts_moved(thing, number), bucket=number)
         case IdempotencyRecord():
             return replace(thing, key=f"POST {number}", job_id=_moved(thing.job_id, number))
         case NameRecord() | Calendar():

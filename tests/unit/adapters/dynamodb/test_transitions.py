@@ -24,6 +24,7 @@ GUARDS = {
     Guard.RETRY_DUE: "#retryAt <= :now",
     Guard.IN_TIME: "#deadlineAt > :now",
     Guard.ASKED_SELDOM: "#retryAfters < :retryAftersMax",
+    Guard.NOTHING_OWED: "attribute_not_exists(#owed)",
 }
 # A transition that nothing writes yet: what waits behind a quota or an active one is let go by later work.
 UNWRITTEN = {(State.WAITING, Event.PROMOTE), (State.WAITING, Event.RELEASE)}

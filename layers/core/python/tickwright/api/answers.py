@@ -102,7 +102,8 @@ class ExecutionFieldsJson(TypedDict):
     """An execution without what may be long. `jobVersion`: the job's definitionVersion that it runs with.
 
     `nominalTime`: where the schedule names a tick that was moved, a local time that the clock jumped over or the start
-    of its window. `tzdataVersion`: the zone rules by which the tick was found.
+    of its window. `tzdataVersion`: the zone rules by which the tick was found. `generation` rises with each redrive;
+    the last was at `redrivenAt`.
     """
 
     executionId: str
@@ -112,12 +113,14 @@ class ExecutionFieldsJson(TypedDict):
     reason: str | None
     cause: str
     leaseEpoch: int
+    generation: int
     attempt: int
     maxAttempts: int
     scheduledTime: str
     nominalTime: str | None
     tzdataVersion: str | None
     createdAt: str
+    redrivenAt: str | None
     startedAt: str | None
     finishedAt: str | None
     retryAt: str | None

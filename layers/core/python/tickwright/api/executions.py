@@ -1,4 +1,4 @@
-"""The endpoints of executions: list, look at, explain, cancel; and what a worker reports of the attempt that it holds.
+"""The endpoints of executions: list, look at, explain, cancel, redrive; and what a worker reports of its attempt.
 
 Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-API-3, SEM-FENCE-1.
 """
@@ -9,6 +9,7 @@ from tickwright.api.answers import ExecutionsJson, ExplanationJson, ExtendedJson
 from tickwright.api.bodies import AttentionQuery, CompleteBody, FailBody, HeartbeatBody, Query
 from tickwright.api.call import Call, shown
 from tickwright.api.exchange import Response, as_json, json_response
+from tickwright.api.idempotency import optional_key
 from tickwright.api.problems import granted, invalid
 from tickwright.api.views import execution_json, execution_summary_json, time_json
 from tickwright.domain import limits
@@ -20,6 +21,7 @@ from tickwright.domain.outcomes import Refusal
 from tickwright.ports.store import Listing
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.jobs import explain_execution, get_execution, list_attention, list_executions
+from tickwright.services.redrive import redrive as redrive_execution
 from tickwright.services.report import report_failure, report_heartbeat, report_success
 
 # One that has ended changes only by a redrive; one that has not may change within a second. A poller that is offline
@@ -72,6 +74,12 @@ async def explain(call: Call) -> Response:
 async def cancel(call: Call) -> Response:
     """POST /v1/executions/{executionId}/cancel."""
     return _shown(await cancel_execution(call.kit, call.tenant_id, _id(call)))
+
+
+async def redrive(call: Call) -> Response:
+    """POST /v1/executions/{executionId}/redrive."""
+    request = optional_key(call.request, call.value)
+    return _shown(await redrive_execution(call.kit, call.tenant_id, _id(call), request))
 
 
 async def heartbeat(call: Call) -> Response:

@@ -43,6 +43,7 @@ SHOWN: Mapping[Code, Shown] = {
     Code.JOB_OVER: Shown(409, "The job is over"),
     Code.OVERLAP: Shown(409, "Another run is unfinished"),
     Code.ALREADY_FINISHED: Shown(409, "It has finished already"),
+    Code.NOT_DEAD: Shown(409, "It is not dead"),
     Code.LEASE_LOST: Shown(409, "The lease is lost"),
     Code.CANCELLED: Shown(409, "It was cancelled"),
     Code.DEADLINE: Shown(409, "Its time is up"),

@@ -47,6 +47,7 @@ class Route:
 
 
 _READ, _WRITE, _WORK = Scope.JOBS_READ, Scope.JOBS_WRITE, Scope.EXECUTIONS_RUN
+_DEAD = Scope.DEAD_LETTERS
 _JOBS, _JOB, _EXECUTION = "/v1/jobs", "/v1/jobs/{jobId}", "/v1/executions/{executionId}"
 _CALENDAR = "/v1/calendars/{name}"
 
@@ -87,6 +88,9 @@ ROUTES: tuple[Route, ...] = (
           answer=answers.ExplanationJson, says="Say what an execution waits for"),
     Route(method="POST", path=f"{_EXECUTION}/cancel", endpoint=executions.cancel, scope=_WRITE, body=bodies.Empty,
           answer=answers.ExecutionJson, refusals=(409,), says="Cancel an execution"),
+    Route(method="POST", path=f"{_EXECUTION}/redrive", endpoint=executions.redrive, scope=_DEAD, body=bodies.Empty,
+          answer=answers.ExecutionJson, headers=("Idempotency-Key",), refusals=(409, 412),
+          says="Give a dead execution its attempts anew"),
     Route(method="POST", path=f"{_EXECUTION}/heartbeat", endpoint=executions.heartbeat, scope=_WORK,
           body=bodies.HeartbeatBody, answer=answers.ExtendedJson, refusals=(409,),
           says="Keep the lease of an attempt; on 409 stop at once"),

@@ -21,6 +21,7 @@ class EventName(Enum):
     TICKS_PASSED_OVER = "ticks_passed_over"  # measurement: count; label: reason
     TICK_POISONED = "tick_poisoned"  # a job whose tick cannot be decided: it is set aside, the others go on
     EXECUTION_QUEUED = "execution_queued"
+    EXECUTION_REDRIVEN = "execution_redriven"  # a new generation of what was dead; measurement: generation
     EXECUTION_SKIPPED = "execution_skipped"  # label: reason
     EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs
     CLAIM_REFUSED = "claim_refused"  # label: reason

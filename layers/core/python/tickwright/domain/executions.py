@@ -106,7 +106,8 @@ class Execution:
     max_attempts: int
     cause: Cause = Cause.SCHEDULE
     reason: Reason | None = None
-    generation: int = 1
+    generation: int = 1  # rises with each redrive; effects and `active` are told apart by it (R16)
+    redriven_at: Instant | None = None
     lease_epoch: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
     attempt: int = 0
     retry_afters: int = 0

@@ -135,6 +135,31 @@ class Aimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reopened:
+    """What redrives hold open: the oldest tick among them, and when the last of them must have ended."""
+
+    since: Instant
+    until: Instant
+
+    def text(self) -> str:
+        """The stored form."""
+        return f"{self.since}/{self.until}"
+
+    @staticmethod
+    def from_text(text: str) -> "Reopened":
+        """Read the stored form."""
+        since, _, until = text.partition("/")
+        return Reopened(since=Instant(int(since)), until=Instant(int(until)))
+
+    def joined_by(self, since: Instant, until: Instant, now: Instant) -> "Reopened":
+        """With one more; the others count no longer once they must have ended."""
+        other = Reopened(since=since, until=until)
+        if self.until < now:
+            return other
+        return Reopened(since=min(self.since, since), until=max(self.until, until))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """The moving part of a job: its place in the due index and the last decision.
 
@@ -167,6 +192,7 @@ class Head:
     runs: int = 0
     active: str | None = None
     waiting: int = 0
+    reopened: Reopened | None = None
     paused_at: Instant | None = None
     pending_version: int | None = None
     effective_from: Instant | None = None

@@ -50,6 +50,21 @@ class Page:
         assert 0 < len(self.entries) <= limits.PAGE_ENTRIES_MAX
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutPage:
+    """A page that stands in one transaction with what it names, which exists already and is set in motion again."""
+
+    page: Page
+
+    def decide(self, old: Page | None) -> Page | None:
+        """Its writer is fresh, so there is none."""
+        return self.page if old is None else None
+
+    def mine(self, old: Page) -> bool:
+        """The same writer's, and a writer writes one page."""
+        return old == self.page
+
+
 def next_check(now: Instant, looks: int, first_check_ms: int, recheck_ms_max: int) -> Instant:
     """When entries kept for the `looks`-th time are looked at again: 2, 4, ... 60 minutes."""
     return Instant(now + min(first_check_ms << min(looks, 20), recheck_ms_max))

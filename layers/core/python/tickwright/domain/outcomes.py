@@ -28,6 +28,7 @@ class Code(Enum):
     JOB_OVER = "job_over"  # cancelled or ended: it cannot be paused, resumed, edited or run
     OVERLAP = "overlap"  # a run of the job is unfinished and its policy does not allow another
     ALREADY_FINISHED = "already_finished"
+    NOT_DEAD = "not_dead"
     LEASE_LOST = "lease_lost"
     CANCELLED = "cancelled"
     DEADLINE = "deadline"

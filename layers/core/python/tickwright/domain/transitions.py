@@ -37,6 +37,7 @@ class Event(Enum):
     CANCEL = "cancel"
     EXPIRE = "expire"
     REAP = "reap"
+    REDRIVE = "redrive"
 
 
 class Guard(Enum):
@@ -49,6 +50,7 @@ class Guard(Enum):
     GIVING_UP = "the failure is fatal or attempts are used up"
     IN_TIME = "now < deadlineAt"
     ASKED_SELDOM = "retryAfters < limit"
+    NOTHING_OWED = "nothing is owed"
 
 
 class Fence(Enum):
@@ -73,6 +75,7 @@ class Effect(Enum):
     LEAVE_WAITING_INDEX = "remove waitKey, waitAt"
     END = "set finishedAt, and owed or ttl"
     LETTER = "set failedAt: the attention index"
+    REOPEN = "generation + 1, leaseEpoch + 1, attempts and run deadline anew; remove finishedAt, failedAt, ttl"
 
 
 class Row(NamedTuple):
@@ -132,10 +135,13 @@ TRANSITIONS: tuple[Row, ...] = (
 
     Row(_S.CANCELLING, _E.STOPPED,     _G.ALWAYS,        _S.CANCELLED,  _F.HOLDER,  _OVER),
     Row(_S.CANCELLING, _E.REAP,        _G.ALWAYS,        _S.CANCELLED,  _F.EXPIRED, _OVER),
+
+    Row(_S.DEAD,       _E.REDRIVE,     _G.NOTHING_OWED,  _S.QUEUED,     _F.SEEN,    (_X.REOPEN,)),
 )
 # fmt: on
 
-TERMINAL = frozenset(state for state in State if state not in {row.source for row in TRANSITIONS})
+# An end is what only a redrive leaves, which opens a new generation.
+TERMINAL = frozenset(State) - {row.source for row in TRANSITIONS if row.event is not Event.REDRIVE}
 UNFINISHED = frozenset(State) - TERMINAL
 
 # The negative space. A pair without a row is a duplicate signal, which is normal and changes nothing (IGNORED), or
@@ -165,6 +171,8 @@ REFUSED: frozenset[tuple[State, Event]] = frozenset(
             if state is not State.RUNNING
         ),
         *((state, Event.STOPPED) for state in State if state is not State.CANCELLING),
+        # Only what has died is given another chance.
+        *((state, Event.REDRIVE) for state in State if state is not State.DEAD),
         # Terminal is final: what has ended otherwise cannot be cancelled.
         *((state, Event.CANCEL) for state in (State.SUCCEEDED, State.DEAD, State.SKIPPED)),
     }

@@ -75,9 +75,10 @@ async def _judge(
 ) -> Claimed | Over | NotNow:
     match outcome:
         case Applied(new=execution):
+            could_start = execution.redriven_at or execution.scheduled_at
             kit.emit(
                 EventName.EXECUTION_CLAIMED,
-                measured={"startLagMs": max(0, change.now - execution.scheduled_at), "attempt": execution.attempt},
+                measured={"startLagMs": max(0, change.now - could_start), "attempt": execution.attempt},
                 executionId=execution.ref.id,
                 jobId=execution.job_id,
                 worker=change.worker,

@@ -24,7 +24,7 @@ _PAGE = 1_000
 
 async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Refusal | None:
     """Cancel every unfinished execution of the job that is scheduled later than `after`; None once all are."""
-    since = Instant(kit.clock.now() - head.reach_s * 1_000 - kit.durations.first_check_ms)
+    since = _looks_back_to(kit, head)
     after_key: str | None = None
     cancelled = 0
     while cancelled < limits.RETRACTED_MAX:  # of those alone: ended ones do not grow fewer with each repeat
@@ -40,6 +40,15 @@ async def retract(kit: Kit, head: Head, *, after: Instant, reason: Reason) -> Re
     return Refusal(
         code=Code.UNFINISHED, detail="The job has too many unfinished executions for one request; repeat it."
     )
+
+
+def _looks_back_to(kit: Kit, head: Head) -> Instant:
+    """As far as an unfinished execution may be scheduled; a redrive may have opened one that is older."""
+    now, slack_ms = kit.clock.now(), kit.durations.first_check_ms
+    since = Instant(now - head.reach_s * 1_000 - slack_ms)
+    if head.reopened is None or now > head.reopened.until + slack_ms:
+        return since
+    return min(since, head.reopened.since)
 
 
 def _is_concerned(execution: Execution, after: Instant, reason: Reason) -> bool:

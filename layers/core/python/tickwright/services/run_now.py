@@ -38,7 +38,7 @@ async def run_now(kit: Kit, tenant_id: TenantId, job_id: str, request: RequestKe
         return head
     if head.status not in {JobStatus.ACTIVE, JobStatus.PAUSED}:
         return Refusal(code=Code.JOB_OVER, detail=f"The job is {head.status.value}; submit a new one.")
-    if (busy := await _busy(kit, head)) is not None:
+    if (busy := await occupied(kit, head)) is not None:
         return busy
     return await _start(kit, head, request)
 
@@ -50,7 +50,7 @@ async def _replay(kit: Kit, noted: IdempotencyRecord, request: RequestKey) -> Ex
     return NO_SUCH_EXECUTION if execution is None else execution
 
 
-async def _busy(kit: Kit, head: Head) -> Refusal | None:
+async def occupied(kit: Kit, head: Head) -> Refusal | None:
     """Whether a run occupies the job; one that was decided and is not inserted yet does so too."""
     ref = None if head.overlap is Overlap.ALLOW else active_ref(head)
     if ref is None:

@@ -11,7 +11,7 @@ from tickwright.adapters.embedded.codec import Codec
 from tickwright.domain.changes import calendars, executions, heads, moves
 from tickwright.domain.executions import Execution
 from tickwright.domain.jobs import Definition, Head
-from tickwright.domain.journal import Page
+from tickwright.domain.journal import Page, PutPage
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, PutIdempotency, PutName
@@ -146,13 +146,15 @@ def page_key(page: Page) -> Key:
 _OF_EXECUTIONS = (
     *(executions.Insert, executions.Claim, executions.Heartbeat, executions.Succeed, executions.Fail, executions.Reap),
     *(executions.StrikeOwed, moves.Stop, moves.ReapStopping, moves.PutOff, moves.Cancel, moves.Release, moves.Expire),
+    moves.Redrive,
 )
-_OF_HEADS = (heads.PutHead, heads.Advance, heads.Rewrite, heads.Occupy, heads.StillOpen)
+_OF_HEADS = (heads.PutHead, heads.Advance, heads.Rewrite, heads.Occupy, heads.StillOpen, heads.Reopen)
 
 # Which kind of item a write is about, and its key. A write that is missing here is a KeyError; a test walks them all.
 PLACES: dict[type, tuple[Entity[Any], Callable[[Any], Key]]] = {
     **dict.fromkeys(_OF_EXECUTIONS, (EXECUTIONS, lambda change: change.ref)),
     **dict.fromkeys(_OF_HEADS, (HEADS, lambda change: (change.job_id,))),
+    PutPage: (PAGES, lambda change: page_key(change.page)),
     heads.PutDefinition: (DEFINITIONS, lambda change: (change.definition.job_id, change.definition.version)),
     TakeBucket: (LEASES, lambda change: lease_key(change.bucket)),
     RenewBucket: (LEASES, lambda change: lease_key(change.bucket)),

@@ -44,6 +44,8 @@ def _guard_holds(guard: Guard, old: Execution, by: By) -> bool:
             return _at(by.now) < _at(old.deadline_at)
         case Guard.ASKED_SELDOM:
             return old.retry_afters < limits.RETRY_AFTER_MAX
+        case Guard.NOTHING_OWED:
+            return not old.owed
         case Guard.ALWAYS | Guard.GIVING_UP:
             return True
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import Definition, FiredAs, Head, JobStatus, Verdict
+from tickwright.domain.jobs import Definition, FiredAs, Head, JobStatus, Reopened, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +156,7 @@ class Rewrite:
             runs=old.runs,
             active=old.active,
             waiting=old.waiting,
+            reopened=old.reopened,
         )
 
     def mine(self, old: Head) -> bool:
@@ -204,3 +205,32 @@ class StillOpen:
     def mine(self, old: Head) -> bool:  # noqa: ARG002 - the shape of a Change
         """A check leaves no trace."""
         return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopen:
+    """Let an execution of a job be redriven, under the overlap rule; in one transaction with the redrive.
+
+    `active` None: the policy is *allow*, and nobody occupies the job. `reopened` tells a cancel how far to look back.
+    """
+
+    job_id: JobId
+    version: int
+    seen_active: str | None
+    active: str | None
+    seen_reopened: Reopened | None
+    reopened: Reopened
+
+    def decide(self, old: Head | None) -> Head | None:
+        """Not cancelled, at the version seen, free as it was seen, and with no other redrive since."""
+        if old is None or old.status is JobStatus.CANCELLED or old.version != self.version:
+            return None
+        if self.active is not None and old.active != self.seen_active:
+            return None
+        if old.reopened != self.seen_reopened:
+            return None
+        return replace(old, active=self.active or old.active, reopened=self.reopened)
+
+    def mine(self, old: Head) -> bool:
+        """Occupied by the generation of this redrive, or, where nobody occupies it, reopened as this would."""
+        return old.active == self.active if self.active is not None else old.reopened == self.reopened

@@ -1,7 +1,7 @@
-"""How an execution is moved by those who do not report a result: stop, give back, put off, cancel, release, expire.
+"""How those who report no result move an execution: stop, give back, put off, cancel, release, expire, redrive.
 
 Must not know a store. Same shape as changes/executions.py, from which this file is parted by size alone. Promises:
-SEM-CANCEL-1, SEM-CANCEL-2, SEM-RETRY-3.
+SEM-CANCEL-1, SEM-CANCEL-2, SEM-RETRY-3, SEM-REDRIVE-1.
 """
 
 from dataclasses import dataclass, replace
@@ -178,3 +178,42 @@ class Expire:
     def mine(self, old: Execution) -> bool:
         """Expired at the epoch that was seen."""
         return old.state is State.DEAD and old.reason is Reason.EXPIRED and old.lease_epoch == self.seen_epoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redrive:
+    """Open a new generation of what is dead: the same tick, attempts granted anew, and an epoch that goes on rising.
+
+    Its last error stays, so that a person sees what it died of until an attempt says otherwise.
+    """
+
+    ref: ExecutionRef
+    seen_epoch: Epoch
+    now: Instant
+    attempts: int
+    run_deadline_at: Instant
+
+    def decide(self, old: Execution | None) -> Execution | None:
+        """As it was seen, and owing nothing: what its last generation owes is done before."""
+        by = By(state=State.DEAD, epoch=self.seen_epoch)
+        if old is None or not permitted(old, Event.REDRIVE, State.QUEUED, by):
+            return None
+        return replace(
+            old,
+            state=State.QUEUED,
+            reason=None,
+            generation=old.generation + 1,
+            lease_epoch=Epoch(old.lease_epoch + 1),
+            max_attempts=old.attempt + self.attempts,
+            retry_afters=0,
+            run_deadline_at=self.run_deadline_at,
+            redriven_at=self.now,
+            started_at=None,
+            finished_at=None,
+            failed_at=None,
+            ttl=None,
+        )
+
+    def mine(self, old: Execution) -> bool:
+        """Opened at this instant, whatever has become of it since."""
+        return old.lease_epoch > self.seen_epoch and old.redriven_at == self.now

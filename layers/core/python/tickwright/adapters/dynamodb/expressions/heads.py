@@ -194,3 +194,42 @@ STILL_OPEN = Write(
     kind=Kind.CHECK,
     batched=False,
 )
+
+# By whether a redrive was seen before, and whom the job was seen to be occupied by.
+_REOPENABLE: Final = {
+    (False, Pin.NOTHING): """
+        #status IN (:active, :paused, :ended) AND #version = :version AND attribute_not_exists(#reopened)
+    """,
+    (True, Pin.NOTHING): """
+        #status IN (:active, :paused, :ended) AND #version = :version AND #reopened = :seenReopened
+    """,
+    (False, Pin.FREE): """
+        #status IN (:active, :paused, :ended) AND #version = :version AND attribute_not_exists(#reopened)
+        AND attribute_not_exists(#active)
+    """,
+    (True, Pin.FREE): """
+        #status IN (:active, :paused, :ended) AND #version = :version AND #reopened = :seenReopened
+        AND attribute_not_exists(#active)
+    """,
+    (False, Pin.SEEN): """
+        #status IN (:active, :paused, :ended) AND #version = :version AND attribute_not_exists(#reopened)
+        AND #active = :seenActive
+    """,
+    (True, Pin.SEEN): """
+        #status IN (:active, :paused, :ended) AND #version = :version AND #reopened = :seenReopened
+        AND #active = :seenActive
+    """,
+}
+_REOPENS: Final = {
+    Pin.NOTHING: "SET #reopened = :reopened",
+    Pin.FREE: "SET #reopened = :reopened, #active = :occupant",
+    Pin.SEEN: "SET #reopened = :reopened, #active = :occupant",
+}
+REOPEN: Final = {
+    (before, pin): Write(
+        says="An execution of a job that is not cancelled is redriven by the overlap rule; a cancel looks back.",
+        condition=condition,
+        update=_REOPENS[pin],
+    )
+    for (before, pin), condition in _REOPENABLE.items()
+}

@@ -137,3 +137,15 @@ EXPIRE_OWING = Write(
     """,
     moves=(Event.EXPIRE, State.DEAD),
 )
+
+REDRIVE = Write(
+    says="What is dead as it was seen, and owes nothing, is opened again: later generation, later epoch, new attempts.",
+    condition="#state = :dead AND #leaseEpoch = :seenEpoch AND attribute_not_exists(#owed)",
+    update="""
+        SET #state = :queued, #generation = #generation + :one, #leaseEpoch = #leaseEpoch + :one,
+            #maxAttempts = #attempt + :attempts, #retryAfters = :none, #runDeadlineAt = :runDeadlineAt,
+            #redrivenAt = :now
+        REMOVE #reason, #startedAt, #finishedAt, #failedAt, #ttl
+    """,
+    moves=(Event.REDRIVE, State.QUEUED),
+)

@@ -47,6 +47,7 @@ _EXECUTION = Shape(
         Field("cause", "cause", one_of(Cause)),
         Field("reason", "reason", one_of(Reason)),
         Field("generation", "generation", NUMBER),
+        Field("redriven_at", "redrivenAt", NUMBER),
         Field("lease_epoch", "leaseEpoch", NUMBER),
         Field("attempt", "attempt", NUMBER),
         Field("retry_afters", "retryAfters", NUMBER),

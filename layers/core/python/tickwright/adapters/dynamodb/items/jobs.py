@@ -13,7 +13,7 @@ from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Codec, 
 from tickwright.adapters.dynamodb.wire import Item, Value
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import Aimed, CatchUp, CatchUpMode, Definition, Head, JobStatus, Overlap, Verdict
+from tickwright.domain.jobs import Aimed, CatchUp, CatchUpMode, Definition, Head, JobStatus, Overlap, Reopened, Verdict
 from tickwright.domain.lanes import Lane
 
 _CATCH_UP = Shape(
@@ -28,6 +28,7 @@ _CATCH_UP = Shape(
 )
 _AIMED = Shape(Aimed, (Field("was", "at", NUMBER), Field("tzdata", "tz", TEXT)))
 _VERDICT = Codec(lambda verdict: wire.text(verdict.text()), lambda value: Verdict.from_text(wire.as_text(value)))
+_REOPENED = Codec(lambda reopened: wire.text(reopened.text()), lambda value: Reopened.from_text(wire.as_text(value)))
 _PLAN = (
     Field("schedule", "schedule", TEXT),
     Field("overlap", "overlap", one_of(Overlap)),
@@ -59,6 +60,7 @@ _MOVING = (
     Field("runs", "runs", NUMBER),
     Field("active", "active", TEXT),
     Field("waiting", "waiting", NUMBER),
+    Field("reopened", "reopened", _REOPENED),
     Field("write_token", "writeToken", TEXT),
 )
 _PLAN_OF_HEAD: Shape[Any] = Shape(dict, _PLAN)

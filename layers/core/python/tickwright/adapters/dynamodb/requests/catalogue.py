@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tickwright.adapters.dynamodb.requests import control, executions, heads, moves
+from tickwright.adapters.dynamodb.requests import control, executions, heads, journal, moves
 from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Claim, Fail, Heartbeat, Insert, Reap, StrikeOwed, Succeed
-from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite, StillOpen
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite, StillOpen
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.journal import PutPage
 from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.domain.tenants import PutIdempotency, PutName
 
@@ -19,6 +20,7 @@ CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
     Rewrite: heads.rewrite,
     Occupy: heads.occupy,
     StillOpen: heads.still_open,
+    Reopen: heads.reopen,
     Insert: executions.insert,
     Claim: executions.claim,
     Heartbeat: executions.heartbeat,
@@ -32,6 +34,8 @@ CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
     Cancel: moves.cancel,
     Release: moves.release,
     Expire: moves.expire,
+    Redrive: moves.redrive,
+    PutPage: journal.put_page,
     TakeBucket: control.take_bucket,
     RenewBucket: control.renew_bucket,
     PutIdempotency: control.put_idempotency,

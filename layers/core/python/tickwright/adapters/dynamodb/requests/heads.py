@@ -8,7 +8,7 @@ from tickwright.adapters.dynamodb.items import jobs as items
 from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.adapters.dynamodb.tables import Table
 from tickwright.adapters.dynamodb.wire import Item
-from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Rewrite, StillOpen
+from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite, StillOpen
 from tickwright.domain.ids import JobId
 from tickwright.domain.jobs import FiredAs
 
@@ -130,6 +130,20 @@ def occupy(change: Occupy) -> Request:
 def still_open(change: StillOpen) -> Request:
     """A check in a transaction."""
     return _of_head(change.job_id, expressions.STILL_OPEN, {"version": wire.number(change.version)})
+
+
+def reopen(change: Reopen) -> Request:
+    """Let an execution be redriven, in the literal for what was seen."""
+    values = {"version": wire.number(change.version), "reopened": wire.text(change.reopened.text())}
+    pin = Pin.NOTHING
+    if change.seen_reopened is not None:
+        values["seenReopened"] = wire.text(change.seen_reopened.text())
+    if change.active is not None:
+        values["occupant"] = wire.text(change.active)
+        pin = Pin.FREE if change.seen_active is None else Pin.SEEN
+    if change.active is not None and change.seen_active is not None:
+        values["seenActive"] = wire.text(change.seen_active)
+    return _of_head(change.job_id, expressions.REOPEN[change.seen_reopened is not None, pin], values)
 
 
 def _of_head(job_id: JobId, write: Write, values: Item) -> Request:

@@ -6,7 +6,7 @@ from tickwright.adapters.dynamodb.requests.executions import end_values, lease_o
 from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain import limits
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Release, Stop
+from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
 from tickwright.domain.executions import Reason
 from tickwright.domain.transitions import State
 
@@ -75,3 +75,15 @@ def expire(change: Expire) -> Request:
         "reason": wire.text(Reason.EXPIRED.value),
     }
     return of_execution(change.ref, write, values | end_values(change.now, change.owed, change.ttl))
+
+
+def redrive(change: Redrive) -> Request:
+    """Open what is dead again."""
+    values = {
+        "seenEpoch": wire.number(change.seen_epoch),
+        "now": wire.number(change.now),
+        "attempts": wire.number(change.attempts),
+        "none": wire.number(0),
+        "runDeadlineAt": wire.number(change.run_deadline_at),
+    }
+    return of_execution(change.ref, expressions.REDRIVE, values)
