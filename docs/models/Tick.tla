@@ -8,7 +8,8 @@ CONSTANTS
   Schedulers, Ticks, Times,      \* how many; ticks are 1..Ticks, the clock goes from 0 to Times
   CatchUp, Window, Kind,         \* "all" | "latest" | "none"; how late a tick is made up; "cron" | "once"
   Lookahead, StaleIndex, AtomicWatch,
-  Crashes, Losses, Retention, Zones, WaitingEdit, Edits, Hands,
+  Guard, Retention,              \* the insert guard, and how long an ended row is kept at least, in steps of the clock
+  Crashes, Losses, Zones, WaitingEdit, Edits, Hands,
   JournalFirst,                  \* J comes before A
   AdvanceFirst,                  \* A comes before I
   PinsVersion,                   \* A names the version that it was planned from
@@ -30,7 +31,6 @@ VARIABLE w
 T == 1..Ticks
 P == 1..Schedulers
 Never == Ticks + 1
-Guard == 1                       \* the insert guard, in clock steps; retention is never shorter
 Unlimited == 99
 Min(X) == CHOOSE x \in X : \A y \in X : x <= y
 Max(X) == CHOOSE x \in X : \A y \in X : x >= y
@@ -58,7 +58,7 @@ Init == w = [
   api |-> [pc |-> "idle", h |-> Born, new |-> Born], edits |-> 0,
   holder |-> 0, drained |-> FALSE, well |-> [i \in P |-> FALSE],
   g |-> [ran |-> [t \in T |-> 0], as |-> [t \in T |-> "-"], dv |-> [t \in T |-> 0], over |-> {}, twice |-> FALSE, ghost |-> FALSE,
-         off |-> FALSE, wrong |-> FALSE, sent |-> {}, begun |-> {}],
+         ended |-> [t \in T |-> 0], off |-> FALSE, wrong |-> FALSE, sent |-> {}, begun |-> {}],
   crashes |-> 0, losses |-> 0]
 
 \* ------------------------------------------------------------------ what a decision is: domain/choice.py, domain/ticks.py
@@ -215,9 +215,9 @@ Fumble(i) == /\ Hands /\ w.p[i].pc \in {"insert", "send"}
 
 \* ------------------------------------------------------------------ the worker, in one step; retention; the queue
 Run(t) == /\ w.hint[t] /\ w.now >= t
-  /\ w' = IF w.row[t] = "QUEUED" THEN [w EXCEPT !.row[t] = "DONE", !.hint[t] = FALSE, !.g.ran[t] = @ + 1]
+  /\ w' = IF w.row[t] = "QUEUED" THEN [w EXCEPT !.row[t] = "DONE", !.hint[t] = FALSE, !.g.ran[t] = @ + 1, !.g.ended[t] = w.now]
           ELSE [w EXCEPT !.hint[t] = FALSE]
-Forget(t) == Retention > 0 /\ w.row[t] = "DONE" /\ w.now > t + Retention /\ w' = [w EXCEPT !.row[t] = "-"]
+Forget(t) == Retention > 0 /\ w.row[t] = "DONE" /\ w.now > w.g.ended[t] + Retention /\ w' = [w EXCEPT !.row[t] = "-"]
 Lose(t) == w.hint[t] /\ w.losses < Losses /\ w' = [w EXCEPT !.hint[t] = FALSE, !.losses = @ + 1]
 
 Next == \/ Clock \/ NewRules \/ EditRead \/ EditWrite \/ CatchIndexUp \/ WatchAct \/ WatchMove \/ WatchDies
@@ -242,11 +242,12 @@ NextMonotone == w.head.st = "ACTIVE" => w.head.next > w.head.ft
 OldDecidedExists == Retention = 0 => \A t \in Decided : t < w.head.ft => w.row[t] # "-"
 OwedIsListed == \A t \in Decided : (w.row[t] \notin Finished /\ w.g.ran[t] = 0) => \E e \in w.pages : e.t = t
 PassedIsTold == w.g.over \subseteq w.told
-PassedIsToldAtLast == \A t \in T : (t \in w.g.over) ~> (t \in w.told)
 NeverBoth == \A t \in Decided : t \notin w.g.over
 DrainedIsDone == w.drained => \A t \in w.g.begun : w.row[t] \in Finished \/ t \in w.g.sent
 FiredNeverFalls == [][w'.head.ft >= w.head.ft /\ w'.head.ver >= w.head.ver]_w
-TickNotLost == \A t \in T : (w.g.as[t] # "-") ~> (w.row[t] \in Finished)
-JobMovesOn == \A t \in T : (w.head.st = "ACTIVE" /\ w.head.next = t /\ w.now >= t) ~> ~(w.head.st = "ACTIVE" /\ w.head.next = t)
-JournalDrains == <>[](w.pages = {})
+\* Once faults stop: every decided tick has ended, the job has moved on, the journal is empty, what was passed over is told.
+Rests == /\ \A t \in Decided : w.row[t] \in Finished
+         /\ ~(w.head.st = "ACTIVE" /\ w.head.next <= Times)
+         /\ w.pages = {} /\ PassedIsTold
+ComesToRest == <>[]Rests
 =============================================================================
