@@ -72,6 +72,21 @@ async def test_a_skipped_local_time_has_its_row_though_the_tick_after_it_is_miss
     assert len(told) == 2
 
 
+@pytest.mark.sem("SEM-SCHED-9", "SEM-PAUSE-2")
+async def test_a_skipped_local_time_within_a_pause_has_its_row(world: World) -> None:
+    """Paused from Saturday to Monday noon: Monday's tick was held back, and Sunday's did not exist."""
+    world.clock.advance_to(from_rfc3339("2027-03-27T12:00:00Z"))
+    job = await world.submit(schedule=SKIPPING)
+    assert isinstance(await pause_job(world.kit, TENANT, job.job_id, None), JobView)
+    world.clock.advance_to(from_rfc3339("2027-03-29T12:00:00Z"))
+
+    assert isinstance(await resume_job(world.kit, TENANT, job.job_id, None), JobView)
+    await world.drain_until(from_rfc3339("2027-03-30T12:00:00Z"))
+
+    assert await ranges(world, job) == [(Reason.DST_GAP, GAP, 1), (Reason.PAUSED, "2027-03-29T00:30:00.000Z", 1)]
+    assert len(world.runner.starts) == 1
+
+
 @pytest.mark.sem("SEM-PAUSE-2", "SEM-EDIT-1")
 async def test_an_edit_of_a_paused_job_tells_of_what_the_pause_held_back_so_far(world: World) -> None:
     """Every minute, paused from 1:30, every hour from 4:30 on: minutes 2 to 4 are told of, though edited away."""

@@ -45,7 +45,7 @@ def choose(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int
     if head.passed_through is not None and due <= head.passed_through:
         return _STEPS_PAST  # told of already: an edit on an older reading has brought it back
     choice = _chosen(head, schedule, now=now, missed_after_ms=missed_after_ms, closed=closed)
-    return replace(choice, gap=_gap_range(head, schedule, due))
+    return replace(choice, gap=gap_before(head, schedule, due))
 
 
 def _chosen(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: int, closed: Closed) -> Choice:
@@ -134,7 +134,7 @@ def _closed_range(schedule: Schedule, due: Instant, stretch: Stretch, now: Insta
     return _counted(schedule, due, until, Reason.BLACKOUT, by=stretch.by)
 
 
-def _gap_range(head: Head, schedule: Schedule, due: Instant) -> PassedOver | None:
+def gap_before(head: Head, schedule: Schedule, due: Instant) -> PassedOver | None:
     """The ticks before the due one that fell into a gap and are left out by the schedule's own wish."""
     if schedule.dst_gap is not Gap.SKIP:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.heads import PutDefinition, Rewrite
+from tickwright.domain.choice import gap_before
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import PassedOver, Reason
 from tickwright.domain.ids import TenantId
@@ -113,9 +114,16 @@ async def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]
         row = range_row(head, passed, now=now, retention_s=kit.retention_s)
         told = await kit.store.execution(row.ref)
         if told is None or told.passed is None:
-            return [Insert(execution=row)]
+            return [Insert(execution=row), *await _gap_row(kit, head, passed.first, now)]
         passed = paused_over(replace(head, paused_at=told.passed.last), now)
     return []
+
+
+async def _gap_row(kit: Kit, head: Head, first: Instant, now: Instant) -> Sequence[AnyChange]:
+    """The row of the local times before these ticks that the clock jumped over: no decision comes that tells of it."""
+    gap = gap_before(head, schedule_of(head), first)
+    row = None if gap is None else range_row(head, gap, now=now, retention_s=kit.retention_s)
+    return [] if row is None or await kit.store.execution(row.ref) is not None else [Insert(execution=row)]
 
 
 async def _resume_changed(kit: Kit, head: Head, now: Instant) -> JobView | Refusal:
