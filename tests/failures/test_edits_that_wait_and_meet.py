@@ -20,6 +20,7 @@ from tickwright.services.change_job import edit_job, pause_job, resume_job
 from tickwright.services.fire import fire
 from tickwright.services.jobs import JobView
 from tickwright.services.memory import Memory
+from tickwright.services.preview import Edit, PreviewedEdit, preview_edit
 
 
 async def edited(world: World, job: Head, at: int | None, **body: object) -> Head:
@@ -231,3 +232,38 @@ async def test_a_scheduler_that_passed_a_tick_over_goes_on_when_an_edit_brings_i
 
     assert [minute for minute, _ in starts(world, job)] == [3, 4, 5]
     assert await ranges(world, job) == [(Reason.MISSED, 1, 2, 2)]
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-SCHED-19")
+@pytest.mark.parametrize("which", ["renamed", "over"])
+async def test_an_edit_that_cannot_wait_is_refused_by_a_look_as_by_the_write(world: World, which: str) -> None:
+    """One that renames, and one whose schedule is over by then: the job would end without a word."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    bodies = {
+        "renamed": world.spec(schedule={"every": "PT1M"}, name="other"),
+        "over": world.spec(schedule={"runAt": world.text(MINUTE)}),
+    }
+    spec, at = bodies[which], Instant(job.created_at + HOUR)
+
+    looked = await preview_edit(
+        world.kit, None, TENANT, Edit(job_id=job.job_id, spec=spec, if_match=1, effective_from=at)
+    )
+    written = await edit_job(world.kit, TENANT, job.job_id, spec, 1, at)
+
+    assert isinstance(looked, Refusal)
+    assert looked == written
+    assert (await world.head(job.job_id)).version == 1
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-SCHED-19")
+async def test_a_look_counts_the_runs_on_both_sides_of_an_edit_once(world: World) -> None:
+    """Four runs at most, two of them before the edit: two are shown after it."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    spec, at = world.spec(schedule={"every": "PT1M", "maxRuns": 4}), Instant(job.created_at + 150_000)
+
+    looked = await preview_edit(
+        world.kit, None, TENANT, Edit(job_id=job.job_id, spec=spec, if_match=1, effective_from=at)
+    )
+
+    assert isinstance(looked, PreviewedEdit)
+    assert [(tick - job.created_at) // MINUTE for tick in looked.after] == [1, 2, 3, 4]

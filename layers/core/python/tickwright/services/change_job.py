@@ -18,6 +18,7 @@ from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_o
 from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
 from tickwright.domain.pending import due_at, is_switch_due, schedule_of, with_plan
+from tickwright.domain.schedules import from_compact, next_tick
 from tickwright.domain.tenants import NameRecord, PutName
 from tickwright.domain.ticks import edited_next, range_row
 from tickwright.ports.store import AnyChange, Applied, Refused
@@ -31,6 +32,10 @@ _TRIES = 5
 _RENAMES_LATER = Refusal(
     code=Code.INVALID,
     detail="An edit that waits cannot rename the job: a name counts at once. Rename it without effectiveFrom.",
+)
+_NEVER_THEN = Refusal(
+    code=Code.INVALID,
+    detail="The new schedule never fires from effectiveFrom on; write an earlier effectiveFrom, or a later schedule.",
 )
 _FROM_THE_BEGINNING = Instant(-1)
 _OPEN = frozenset({JobStatus.ACTIVE, JobStatus.PAUSED})
@@ -181,9 +186,18 @@ async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant
     if effective_from is None or effective_from <= now:
         held = await _paused_row(kit, head, now)
         return await _write(kit, head, _edited(kit, head, definition, now), [*beside, *held], pins_fired=True)
+    refusal = wait_refusal(old, spec, effective_from)
+    if refusal is not None:
+        return refusal
+    return await _write(kit, head, _to_be_edited(kit, head, definition, effective_from), beside, pins_fired=True)
+
+
+def wait_refusal(old: JobView, spec: JobSpec, effective_from: Instant) -> Refusal | None:
+    """Why an edit cannot wait for an instant that is to come."""
     if spec.name != old.definition.spec.name:
         return _RENAMES_LATER
-    return await _write(kit, head, _to_be_edited(kit, head, definition, effective_from), beside, pins_fired=True)
+    never = next_tick(from_compact(spec.schedule), Instant(effective_from - 1)) is None
+    return _NEVER_THEN if never else None
 
 
 def _has_come(head: Head, now: Instant) -> bool:

@@ -30,7 +30,7 @@ from tickwright.domain.schedules import (
     preview,
 )
 from tickwright.ports.second_engine import Opinion, SecondEngine
-from tickwright.services.change_job import editable
+from tickwright.services.change_job import editable, wait_refusal
 from tickwright.services.jobs import JobView
 from tickwright.services.kit import Kit
 from tickwright.services.named_calendars import calendars_of_edit
@@ -124,7 +124,10 @@ async def preview_edit(
     taken = await name_refusal(kit, tenant_id, spec.name, job_id)
     if taken is not None:
         return taken
-    now, schedule = kit.clock.now(), from_compact(spec.schedule)
+    now, schedule, at = kit.clock.now(), from_compact(spec.schedule), edit.effective_from
+    unable = None if at is None or at <= now else wait_refusal(view, spec, at)
+    if unable is not None:
+        return unable
     calendars = await calendars_of_edit(kit, tenant_id, job_id, schedule)
     if isinstance(calendars, Refusal):
         return calendars
@@ -138,7 +141,6 @@ async def preview_edit(
     )
     previewed = preview_schedule(kit, second, question)
     before = await _before(kit, view.head, now, calendars)
-    at = edit.effective_from
     after = coming(view.head, spec.schedule, now, TICKS_SHOWN, effective_from=at, calendars=calendars)
     return PreviewedEdit(view=view, previewed=previewed, before=before, after=after)
 
