@@ -38,6 +38,7 @@ class Driver:
 
     kit: Kit
     start_ms: int
+    ns: Callable[[], int] = time.monotonic_ns  # of the one clock that evidence is ordered by
     stories: list[Story] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
@@ -58,12 +59,14 @@ class Driver:
     async def _until(self, at_ms: int) -> None:
         await self.kit.clock.sleep_ms(self.start_ms + at_ms - self.kit.clock.now())
 
-    async def _surely(self, ask: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
+    async def _surely(self, ask: Callable[[], Awaitable[AnswerT]], story: Story | None = None) -> AnswerT:
         """Ask until there is an answer."""
         while True:
             try:
                 return await ask()
             except Unavailable:
+                if story is not None:
+                    story.unsure = True
                 self.counts["askedAgain"] += 1
                 await self.kit.clock.sleep_ms(100)
 
@@ -94,7 +97,7 @@ class Driver:
             kind=kind,
             invoked_ms=invoked_ms,
             acked_ms=self.kit.clock.now(),
-            acked_ns=time.monotonic_ns(),
+            acked_ns=self.ns(),
             version=head.version,
             definition_version=head.definition_version,
             status=head.status,
@@ -119,7 +122,8 @@ class Driver:
         """One change of a job. A job that is over refuses it, which changes nothing."""
         kind = Kind(errand.wish.value)
         invoked_ms = self.kit.clock.now()
-        answer = await self._surely(lambda: self._asked(story, plan, errand))
+        blurs = story if kind in {Kind.EDIT, Kind.RESUME} else None
+        answer = await self._surely(lambda: self._asked(story, plan, errand), blurs)
         rhythm = errand.rhythm or story.changes[-1].rhythm
         if isinstance(answer, Refusal):
             self.counts[f"refused.{kind.value}.{answer.code.value}"] += 1
@@ -142,10 +146,10 @@ class Driver:
                 return await change_job.cancel_job(self.kit, TENANT, story.job_id, None)
             case _:
                 assert errand.body is not None
-                spec = self._spec(plan, errand.body, story.changes[-1].definition_version + 1)
                 seen = await get_job(self.kit, TENANT, story.job_id)
                 if isinstance(seen, Refusal):
                     return seen
+                spec = self._spec(plan, errand.body, seen.definition.version + 1)
                 return await change_job.edit_job(self.kit, TENANT, story.job_id, spec, seen.head.version)
 
     async def _census(self, story: Story) -> dict[ExecutionKey, Seen]:
@@ -169,7 +173,7 @@ class Driver:
         if isinstance(answer, Refusal):
             self.counts[f"refused.stop_one.{answer.code.value}"] += 1
             return
-        story.stops.append(Stop(key=newest.key, acked_ns=time.monotonic_ns(), epoch=answer.lease_epoch))
+        story.stops.append(Stop(key=newest.key, acked_ns=self.ns(), epoch=answer.lease_epoch))
         self.counts["stop_one"] += 1
 
     async def _repeat(self, story: Story, plan: Plan) -> None:

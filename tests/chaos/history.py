@@ -159,6 +159,7 @@ class Story:
     changes: list[Change] = field(default_factory=list)
     manual: set[ExecutionKey] = field(default_factory=set)  # run-now requests that were acknowledged
     stops: list[Stop] = field(default_factory=list)
+    unsure: bool = False  # an edit or a resume had to be asked for twice: which ticks it found decided is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,7 +76,7 @@ def plans(seed: int, span: Span) -> list[Plan]:
     for number, (kind, maker) in enumerate([(kind, maker) for kind, count, maker in KINDS for _ in range(count)]):
         draw = random.Random(f"{seed}/job/{number}")
         plan = replace(maker(draw, span), name=f"{kind}-{number}")
-        made.append(replace(plan, errands=_errands(kind, plan, draw, span)))
+        made.append(replace(plan, errands=errands_of(kind, plan, draw, span)))
     return made
 
 
@@ -230,7 +230,7 @@ KINDS: tuple[tuple[str, int, Maker], ...] = (
 _OFTEN = {"beat", "wide", "cron", "slowbeat", "deaf", "careless", "flaky"}
 
 
-def _errands(kind: str, plan: Plan, draw: random.Random, span: Span) -> tuple[Errand, ...]:
+def errands_of(kind: str, plan: Plan, draw: random.Random, span: Span) -> tuple[Errand, ...]:
     """What happens to a job: at most one story each, at any time of the run."""
     low_ms, high_ms = plan.submit_at_ms + 1_500, span.last_tick_ms - 1_500
     at_ms = draw.randint(min(low_ms, high_ms), high_ms)

@@ -27,7 +27,7 @@ def _no_fence() -> None:
         done = executions.ended(old, State.SUCCEEDED, change.now, change.owed, change.ttl)
         return replace(done, result=change.result, error=None)
 
-    _put(executions.Succeed, "decide", decide)
+    put(executions.Succeed, "decide", decide)
 
 
 def _two_keys() -> None:
@@ -38,8 +38,8 @@ def _two_keys() -> None:
         born = insert(*given, **named)
         return replace(born, key=ExecutionKey(f"{born.key}#M#{SystemEntropy().token()}"))
 
-    _put(fire, "execution_of", execution_of)
-    _put(retract, "execution_of", execution_of)
+    put(fire, "execution_of", execution_of)
+    put(retract, "execution_of", execution_of)
 
 
 def _claim_anyway() -> None:
@@ -51,7 +51,7 @@ def _claim_anyway() -> None:
             return claim(change, old)
         return claim(change, replace(old, lease_until=None, deadline_at=None, state=State.QUEUED))
 
-    _put(executions.Claim, "decide", decide)
+    put(executions.Claim, "decide", decide)
 
 
 def _no_retract() -> None:
@@ -59,7 +59,7 @@ def _no_retract() -> None:
 
     async def nothing(*given: object, **named: object) -> None: ...
 
-    _put(change_job, "retract", nothing)
+    put(change_job, "retract", nothing)
 
 
 def _no_journal() -> None:
@@ -67,10 +67,10 @@ def _no_journal() -> None:
 
     async def put_page(store: EmbeddedStore, page: Page) -> None: ...
 
-    _put(EmbeddedStore, "put_page", put_page)
+    put(EmbeddedStore, "put_page", put_page)
 
 
-def _put(place: object, name: str, bug: Callable[..., object]) -> None:
+def put(place: object, name: str, bug: Callable[..., object]) -> None:
     assert hasattr(place, name), f"the rule that the plant replaces is gone: {name}"
     setattr(place, name, bug)
 

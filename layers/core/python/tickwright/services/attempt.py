@@ -13,7 +13,7 @@ from typing import Any
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, NotRun, UserResult, an_error
 from tickwright.domain.executions import Reason
-from tickwright.domain.ids import WorkerId
+from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
 from tickwright.domain.limits import Durations
@@ -59,10 +59,13 @@ async def start(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Ove
     if (early_ms := hints[0].due_at - kit.clock.now()) > 2 * kit.durations.tick_ms:
         return [NotNow(after_ms=early_ms) for _ in hints]
     await kit.clock.sleep_until(hints[0].due_at)  # queues deliver early by up to a second, never late
-    first = {hint.ref: hint for hint in reversed(hints)}
-    started = dict(zip(first, await _start_each(worker, list(first.values())), strict=True))
+    first: dict[ExecutionRef, int] = {}
+    for place, hint in enumerate(hints):
+        first.setdefault(hint.ref, place)
+    answers = await _start_each(worker, [hints[place] for place in first.values()])
+    started = dict(zip(first.values(), answers, strict=True))
     # A hint that stands twice in a batch is one hint: its double has nothing to do.
-    return [started[hint.ref] if first[hint.ref] is hint else Over() for hint in hints]
+    return [started.get(place, Over()) for place in range(len(hints))]
 
 
 async def _start_each(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Over | NotNow]:

@@ -1,0 +1,1 @@
+"""Simulation of the production services and loops under a virtual clock: `make sim`."""

@@ -1,0 +1,101 @@
+"""User code in a simulated worker: it does as its payload says, and its own notes are the evidence.
+
+Must not know the store. A process that dies takes its code with it; one that stands still goes on later, a zombie.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.chaos.history import Attempt
+from tests.sim.process import Process
+from tickwright.domain.attempts import Failure, Fatal, RetryLater, Success, UserResult, an_error
+from tickwright.ports.runner import Invocation
+
+_LATER_S = 0.3
+_NS = 1_000_000
+
+
+@dataclass(slots=True)
+class Diary:
+    """What user code wrote down: a line at the start of an attempt, a line at its end."""
+
+    begun: dict[tuple[str, int, str], dict[str, Any]] = field(default_factory=dict)
+    ended: dict[tuple[str, int, str], dict[str, Any]] = field(default_factory=dict)
+    lines: int = 0
+    code: set["asyncio.Task[UserResult]"] = field(default_factory=set)  # kept alive: deaf code belongs to nobody
+
+    def attempts(self) -> list[Attempt]:
+        """All attempts, in the order of their starts."""
+        found = [Attempt(**start, **self.ended.get(name, {})) for name, start in self.begun.items()]
+        return sorted(found, key=lambda attempt: attempt.started_ns)
+
+
+@dataclass(slots=True)
+class SimRunner:
+    """Runs the python targets of one worker."""
+
+    process: Process
+    diary: Diary
+    now_ms: Callable[[], int]
+
+    async def run(self, invocation: Invocation) -> UserResult:
+        """One attempt, to be cancelled where it waits, or deaf to that."""
+        does = json.loads(invocation.definition.spec.payload)
+        deaf = invocation.definition.spec.target.settings["handler"] == "deaf"
+        name = self._start(invocation, does)
+        code = asyncio.create_task(self._code(invocation, does, name))
+        self.diary.code.add(code)
+        try:
+            return await (asyncio.shield(code) if deaf else code)
+        except asyncio.CancelledError:
+            if not deaf and name not in self.diary.ended:
+                self._end(name, "cut")
+            raise
+
+    async def _code(self, invocation: Invocation, does: dict[str, Any], name: tuple[str, int, str]) -> UserResult:
+        first = invocation.execution.attempt == 1
+        await asyncio.sleep((does.get("firstMs", does["ms"]) if first else does["ms"]) / 1_000)
+        await self.process.gate()
+        return self._conclude(invocation, does, name)
+
+    def _conclude(self, invocation: Invocation, does: dict[str, Any], name: tuple[str, int, str]) -> UserResult:
+        if does.get("ends") == "fatal":
+            self._end(name, "fatal")
+            return Fatal(error=an_error("Fatal", "The job was made to die."))
+        if invocation.epoch < does.get("laterUntil", 0):
+            self._end(name, "later")
+            return RetryLater(after_s=_LATER_S)
+        if invocation.execution.attempt < does.get("failsUntil", 0):
+            self._end(name, "failure")
+            return Failure(error=an_error("MadeToFail", "The attempt was made to fail."))
+        self.diary.lines += 1
+        mark = f"{self.diary.lines}"
+        self._end(name, "success", mark)
+        return Success(result=json.dumps({"leaseEpoch": invocation.epoch, "mark": mark}))
+
+    def _start(self, invocation: Invocation, does: dict[str, Any]) -> tuple[str, int, str]:
+        execution, member = invocation.execution, self.process.member
+        name = (execution.ref.id, invocation.epoch, member)
+        self.diary.lines += 1
+        self.diary.begun[name] = {
+            "ref": execution.ref,
+            "epoch": invocation.epoch,
+            "attempt": execution.attempt,
+            "member": member,
+            "version": does["version"],
+            "scheduled_ms": execution.scheduled_at,
+            "claimed_ms": invocation.deadline_at - does["timeoutMs"],
+            "deadline_ms": invocation.deadline_at,
+            "started_ms": self.now_ms(),
+            "started_ns": self.now_ms() * _NS + self.diary.lines,
+        }
+        return name
+
+    def _end(self, name: tuple[str, int, str], outcome: str, mark: str | None = None) -> None:
+        self.diary.lines += 1
+        now = self.now_ms()
+        ended = {"ended_ms": now, "ended_ns": now * _NS + self.diary.lines, "outcome": outcome, "mark": mark}
+        self.diary.ended[name] = ended

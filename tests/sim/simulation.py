@@ -1,0 +1,309 @@
+"""One simulation from its plan to its verdict: the production services and loops, on simulated machines.
+
+First the safety phase: the plan's faults, with monitors at every commit. Then the liveness phase: nothing goes wrong
+any more, fresh processes work, and within a bounded time everything that is owed must be done. At the end the history
+is judged. Must not know which faults there are.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from tests.chaos.book import Violation
+from tests.chaos.checker import check
+from tests.chaos.driver import Driver
+from tests.chaos.history import EVERYBODY, History, Presence, Stall
+from tests.sim.clock import SimClock, SimEntropy
+from tests.sim.draws import Stream, key_of
+from tests.sim.monitors import Monitors
+from tests.sim.plan import LAST_TICK_MS, Plan, jobs_of
+from tests.sim.process import Network, Process, Slot
+from tests.sim.queue import Queues, SimQueue
+from tests.sim.runner import Diary, SimRunner
+from tests.sim.state import Commit, State
+from tests.sim.store import SimStore
+from tests.support.builders import an_id
+from tests.support.clocks import NOON, VirtualLoop
+from tickwright.domain.events import EventName, Happening
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import WorkerId
+from tickwright.domain.instants import Instant
+from tickwright.domain.limits import Durations
+from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.watch import WatchLoop
+from tickwright.loops.worker import WorkerLoop, run_hints
+from tickwright.services.attempt import Worker
+from tickwright.services.claim import Over
+from tickwright.services.kit import Kit
+
+DURATIONS = Durations().scaled(0.05)
+BUCKETS = 2
+_BUGS = {EventName.ATTEMPT_BROKE, EventName.LOOP_BROKE, EventName.TICK_POISONED}
+_TOKENS_OF_A_LIFE = 1_000_000
+_STOP_MS = 15_000
+_DRAIN_STEPS = 3_000
+_NS = 1_000_000
+_EMPTY_POLL_MS = 1_000
+_GRACE_MS = 1_500
+
+
+@dataclass(slots=True)
+class SimTelemetry:
+    """Counts what happened, and keeps what is a bug wherever it happens."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+    def emit(self, happening: Happening) -> None:
+        """Note one."""
+        self.counts[happening.name.value] += 1
+        if happening.name in _BUGS:
+            self.broken.append(f"{happening.name.value} {dict(happening.about)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What came of a plan."""
+
+    plan: Plan
+    violations: tuple[Violation, ...]
+    seen: Counter[str]  # what happened at least once somewhere, for the *sometimes* counters
+    commits: int
+    trace: str | None
+
+
+@dataclass(slots=True)
+class Simulation:
+    """One run of one plan on a loop of its own."""
+
+    plan: Plan
+    traced: bool = False
+    state: State = field(init=False)
+    queues: Queues = field(init=False)
+    network: Network = field(init=False)
+    monitors: Monitors = field(init=False)
+    diary: Diary = field(default_factory=Diary)
+    telemetry: SimTelemetry = field(default_factory=SimTelemetry)
+    seen: Counter[str] = field(default_factory=Counter)
+    presences: list[Presence] = field(default_factory=list)
+    commits: int = 0
+    _slots: dict[str, Slot] = field(default_factory=dict)
+    _running: set["asyncio.Task[None]"] = field(default_factory=set)
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _lives: int = 0
+    _since_ms: dict[str, int] = field(default_factory=dict)  # schedulers that live
+    _trace: "blake2b" = field(default_factory=lambda: blake2b(digest_size=16))
+
+    def __post_init__(self) -> None:
+        """Set the stage."""
+        plan = self.plan
+        self.state = State(self.now_ms, Stream.of(plan.seed, "lag"), plan.lag_ms)
+        self.queues = Queues(self.now_ms, key_of(plan.seed, "queue"), plan.loss, plan.double, plan.late)
+        self.network = Network(self.now_ms, plan.latency_ms, plan.outages, NOON)
+        self.monitors = Monitors(self.state)
+        self.state.listeners += [self.monitors.on_commit, self._note]
+        self.state.on_drop.append(self.monitors.on_drop)
+        for outage in plan.outages:
+            at_ms = NOON + outage.at_ms
+            self.network.stalls.append(Stall(member=EVERYBODY, from_ms=at_ms, until_ms=at_ms + outage.ms))
+
+    def now_ms(self) -> int:
+        """True time."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        return NOON + loop.now_ms
+
+    # --- the company ---------------------------------------------------------------------------------------------
+    async def play(self) -> Report:
+        """Live it through."""
+        owners = self._kit("a0")
+        driver = Driver(kit=owners, start_ms=NOON, ns=self._ns)
+        for number in range(self.plan.schedulers):
+            self._begin(f"s{number}")
+        for number in range(self.plan.workers):
+            self._begin(f"w{number}")
+        self._begin("x0")
+        await driver.play(jobs_of(self.plan, NOON))
+        await owners.clock.sleep_until(Instant(NOON + LAST_TICK_MS))
+        self._heal()
+        await self._wind_down()
+        await self._drain()
+        return self._judge(driver)
+
+    def _begin(self, name: str) -> None:
+        kit, process = self._life(name)
+        loop = self._loop_of(name, kit, process)
+        task = asyncio.create_task(loop(self._stop))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        if name.startswith("s"):
+            self._since_ms[process.member] = self.now_ms()
+            task.add_done_callback(lambda _task: self._was_there(process.member))
+
+    def _was_there(self, member: str) -> None:
+        from_ms = self._since_ms.pop(member, None)
+        if from_ms is not None:
+            self.presences.append(Presence(member=member, from_ms=from_ms, until_ms=self.now_ms()))
+
+    def _loop_of(self, name: str, kit: Kit, process: Process) -> Callable[[asyncio.Event], Coroutine[None, None, None]]:
+        number = int(name[1:])
+        match name[0]:
+            case "s":
+                return SchedulerLoop(kit, process.member, slot=number, slots=self.plan.schedulers).run
+            case "w":
+                runner = SimRunner(process, self.diary, self.now_ms)
+                worker_id = WorkerId(process.member)
+                return WorkerLoop(kit, {"python": runner}, worker_id, poll_ms=_EMPTY_POLL_MS, grace_ms=_GRACE_MS).run
+            case _:
+                return WatchLoop(kit).run
+
+    def _kit(self, name: str) -> Kit:
+        return self._life(name)[0]
+
+    def _life(self, name: str) -> tuple[Kit, Process]:
+        faults = {fault.nth: fault for fault in self.plan.faults if fault.slot == name}
+        slot = self._slots.setdefault(name, Slot(name, faults))
+        slot.lives += 1
+        self._lives += 1
+        member = f"{name}.{slot.lives}"
+        draws = Stream.of(self.plan.seed, f"process/{member}")
+        process = Process(self.network, slot, member, draws, self._died)
+        kit = Kit(
+            store=SimStore(self.state, process),
+            queue=SimQueue(self.queues, process),
+            clock=SimClock(self.now_ms, process),
+            entropy=SimEntropy(self._lives * _TOKENS_OF_A_LIFE, draws.fraction, an_id),
+            telemetry=self.telemetry,
+            durations=DURATIONS,
+            buckets=BUCKETS,
+        )
+        return kit, process
+
+    def _died(self, process: Process, away_ms: int) -> None:
+        self.seen["crash"] += 1
+        member, name = process.member, process.slot.name
+        if name.startswith("s"):
+            self._was_there(member)
+        if not self._stop.is_set():
+            asyncio.get_running_loop().call_later(away_ms / 1_000, self._take_place, name)
+
+    def _take_place(self, name: str) -> None:
+        if not self._stop.is_set():
+            self._begin(name)
+
+    # --- the second phase ----------------------------------------------------------------------------------------
+    def _heal(self) -> None:
+        self.network.healed = True
+        self.queues.healed = True
+        self.state.lag_ms = 0
+
+    async def _wind_down(self) -> None:
+        """Stop whoever can; whoever stands still goes on when its time is over, a zombie among the living."""
+        self._stop.set()
+        now = self.now_ms()
+        for name in self._slots:  # what is given back is somebody else's, and deaf code runs on
+            members = [f"{name}.{life}" for life in range(1, self._slots[name].lives + 1)] if name[0] == "w" else []
+            self.network.stalls += [Stall(member=one, from_ms=now, until_ms=now + _STOP_MS) for one in members]
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=_STOP_MS / 1_000)
+
+    async def _drain(self) -> None:
+        """Fresh processes, step by step, from event to event."""
+        self.network.latency_ms = 0
+        kit, process = self._life("z0")
+        scheduler, watch = SchedulerLoop(kit, process.member), WatchLoop(kit)
+        draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        runner = SimRunner(process, self.diary, self.now_ms)
+        worker = Worker(kit=kit, runners={"python": runner}, worker_id=WorkerId(process.member), draining=draining)
+        self._since_ms[process.member] = self.now_ms()
+        for _ in range(_DRAIN_STEPS):
+            await scheduler.tick()
+            await self._work(worker)
+            await watch.look()
+            following_ms = self._next_event_ms()
+            if following_ms is None:
+                break
+            wait_ms = max(DURATIONS.tick_ms, following_ms - self.now_ms())
+            await asyncio.sleep(wait_ms / 1_000)
+        self._was_there(process.member)
+
+    async def _work(self, worker: Worker) -> None:
+        queue = worker.kit.queue
+        for lane in self.queues.lanes:
+            received = await queue.receive(lane, limit=10, wait_ms=0, visibility_ms=DURATIONS.lease_ms)
+            for one, answer in zip(received, await run_hints(worker, received), strict=True):
+                if isinstance(answer, Over):
+                    await queue.delete([one])
+                else:
+                    await queue.show_again(one, after_ms=answer.after_ms)
+
+    def _next_event_ms(self) -> int | None:
+        """When the first thing on any list is due; None if nothing is owed any more."""
+        ahead = DURATIONS.lookahead_ms
+        times = [at for lane in self.queues.lanes if (at := self.queues.next_visible_ms(lane)) is not None]
+        times += [page.check_at for page in self.state.pages.values()]
+        times += [head.next_run_at - ahead for head in self.state.heads.values() if head.next_run_at is not None]
+        rows = (row for rows in self.state.executions.values() for row in rows.values())
+        times += [row.wait_at - ahead for row in rows if row.wait_at is not None]
+        return min(times, default=None)
+
+    # --- the verdict ---------------------------------------------------------------------------------------------
+    def _judge(self, driver: Driver) -> Report:
+        rows = {row.ref: row for rows in self.state.executions.values() for row in rows.values()}
+        history = History(
+            stories=driver.stories,
+            attempts=self.diary.attempts(),
+            stalls=self.network.stalls,
+            presences=self.presences,
+            executions=rows,
+            heads=self.state.heads,
+            entries=[entry for page in self.state.pages.values() for entry in page.entries],
+            letters=frozenset(letter.ref for letter in self.queues.letters),
+            durations=DURATIONS,
+            last_tick_ms=NOON + LAST_TICK_MS,
+            broken=[*self.telemetry.broken, *driver.broken],
+        )
+        self.seen.update({f"event.{name}": count for name, count in self.telemetry.counts.items()})
+        self.seen.update({f"fault.{kind.value}": count for kind, count in self.network.struck.items()})
+        self.seen.update({f"wish.{name}": count for name, count in driver.counts.items()})
+        self.seen["queue.lost"] += self.queues.lost
+        return Report(
+            plan=self.plan,
+            violations=(*self.monitors.found, *check(history)),
+            seen=self.seen,
+            commits=self.commits,
+            trace=self._trace.hexdigest() if self.traced else None,
+        )
+
+    def _note(self, commit: Commit) -> None:
+        self.commits += 1
+        if isinstance(commit.new, Execution):
+            reason = "" if commit.new.reason is None else f".{commit.new.reason.value}"
+            self.seen[f"state.{commit.new.state.value}{reason}"] += 1
+        if self.traced:
+            self._trace.update(f"{self.now_ms()} {commit.by} {commit.new!r}\n".encode())
+
+    def _ns(self) -> int:
+        self.diary.lines += 1
+        return self.now_ms() * _NS + self.diary.lines
+
+
+def simulate(plan: Plan, *, traced: bool = False) -> Report:
+    """Run a plan on a fresh virtual loop."""
+    loop = VirtualLoop()
+    try:
+        return loop.run_until_complete(_played(plan, traced=traced))
+    finally:
+        loop.close()
+
+
+async def _played(plan: Plan, *, traced: bool) -> Report:
+    report = await Simulation(plan, traced=traced).play()
+    mine = asyncio.current_task()
+    rest = [task for task in asyncio.all_tasks() if task is not mine]
+    for task in rest:
+        task.cancel()
+    await asyncio.wait(rest, timeout=1) if rest else None
+    return report
