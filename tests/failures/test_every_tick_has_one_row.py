@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.builders import TENANT
+from tests.support.builders import TENANT, a_head
+from tests.support.clocks import NOON
 from tests.support.kits import World
-from tests.support.steps import DAY, MINUTE
+from tests.support.steps import DAY, HOUR, MINUTE
 from tickwright.adapters.embedded.entities import HEADS
+from tickwright.domain.choice import choose
 from tickwright.domain.executions import Reason
 from tickwright.domain.instants import Instant, from_rfc3339, to_rfc3339
-from tickwright.domain.jobs import Head, JobStatus
-from tickwright.domain.schedules import read_calendar, tzdata_version
+from tickwright.domain.jobs import CatchUp, CatchUpMode, Head, JobStatus
+from tickwright.domain.schedules import Stretch, from_compact, read_calendar, tzdata_version
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.services.calendars import put_calendar
@@ -70,6 +72,28 @@ async def test_a_skipped_local_time_has_its_row_though_the_tick_after_it_is_miss
     assert (Reason.DST_GAP, GAP, 1) in told
     assert next(first for reason, first, _ in told if reason is Reason.MISSED) == "2027-03-29T00:30:00.000Z"
     assert len(told) == 2
+
+
+@pytest.mark.sem("SEM-CATCHUP-1", "SEM-CAL-2")
+def test_where_the_search_for_the_latest_open_tick_ends_nothing_older_is_fired() -> None:
+    """Three weeks of hours, each closed by a stretch of its own but the first: the first is not the latest."""
+    due = Instant(NOON - NOON % HOUR)
+    now = Instant(due + 500 * HOUR)
+    hourly = '{"p":3600000}'
+    weeks = CatchUp(mode=CatchUpMode.LATEST, window_s=31 * DAY // 1_000)
+    head = a_head(schedule=hourly, next_run_at=due, created_at=Instant(due - 1), catch_up=weeks)
+
+    choice = choose(
+        head,
+        from_compact(hourly),
+        now=now,
+        missed_after_ms=MINUTE,
+        closed=lambda at: None if at == due else Stretch(at, Instant(at + 1), "freeze@1"),
+    )
+
+    assert choice.fire is None
+    assert choice.passed is not None
+    assert (choice.passed.first, choice.passed.last, choice.passed.count) == (due, now, 501)
 
 
 @pytest.mark.sem("SEM-SCHED-9", "SEM-PAUSE-2")

@@ -68,20 +68,22 @@ def _chosen(head: Head, schedule: Schedule, *, now: Instant, missed_after_ms: in
 def _choose_latest(head: Head, schedule: Schedule, *, now: Instant, closed: Closed) -> Choice:
     due = head.next_run_at
     assert due is not None
-    latest = _latest_open(schedule, due, now, closed)
-    fire = latest if latest >= now - head.catch_up.window_s * 1_000 else None
+    fire = _latest_open(schedule, due, (Instant(now - head.catch_up.window_s * 1_000), now), closed)
     return Choice(fire=fire, passed=_range(schedule, due, until=now if fire is None else Instant(fire - 1)))
 
 
-def _latest_open(schedule: Schedule, due: Instant, now: Instant, closed: Closed) -> Instant:
-    """The last tick up to now that no calendar closes; the due one is open."""
-    latest = _latest(schedule, due, now)
+def _latest_open(schedule: Schedule, due: Instant, span: tuple[Instant, Instant], closed: Closed) -> Instant | None:
+    """The last tick of a span that no calendar closes; None if a bounded search finds none, not an older one."""
+    since, until = span
+    latest = _latest(schedule, due, until)
     for _ in range(_STRETCHES_MAX):
+        if latest < since:
+            return None
         stretch = closed(latest)
         if stretch is None:
             return latest
         latest = _latest(schedule, due, Instant(stretch.since - 1))
-    return due
+    return None
 
 
 def _choose_all(head: Head, schedule: Schedule, *, now: Instant, closed: Closed) -> Choice:
