@@ -21,11 +21,13 @@ from tickwright.domain.job_rules import read_spec
 from tickwright.domain.jobs import Head, JobSpec
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import HashIdentity
+from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.services import change_job, run_now
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.jobs import JobView, get_job
 from tickwright.services.kit import Kit
+from tickwright.services.redrive import redrive
 from tickwright.services.submit import RequestKey, Submitted, submit
 
 TENANT = TenantId("chaos")
@@ -115,6 +117,8 @@ class Driver:
                 await self._run_now(story, errand)
             case Wish.STOP_ONE:
                 await self._stop_one(story)
+            case Wish.REDRIVE:
+                await self._redrive(story, errand)
             case Wish.REPEAT:
                 await self._repeat(story, plan)
 
@@ -175,6 +179,17 @@ class Driver:
             return
         story.stops.append(Stop(key=newest.key, acked_ns=self.ns(), epoch=answer.lease_epoch))
         self.counts["stop_one"] += 1
+
+    async def _redrive(self, story: Story, errand: Errand) -> None:
+        rows = await self._surely(lambda: executions_of(self.kit, story.job_id))
+        dead = next((row for row in rows if row.state is State.DEAD), None)
+        if dead is None:
+            return
+        request = RequestKey(key=f"POST /v1/executions/redrive {story.name} {errand.at_ms}", body_hash="-")
+        answer = await self._surely(lambda: redrive(self.kit, TENANT, dead.ref.id, request))
+        refused = isinstance(answer, Refusal)
+        name = f"refused.redrive.{answer.code.value}" if isinstance(answer, Refusal) else "redrive"
+        self.counts[name] += 1
 
     async def _repeat(self, story: Story, plan: Plan) -> None:
         """The same request answers the same job."""

@@ -27,6 +27,7 @@ class Wish(Enum):
     CANCEL = "cancel"
     RUN_NOW = "run_now"
     STOP_ONE = "stop_one"  # cancel the newest execution that is unfinished
+    REDRIVE = "redrive"  # the newest execution that is dead, again
     REPEAT = "repeat"  # the submit again, with the same key and body
 
 
@@ -241,6 +242,8 @@ def errands_of(kind: str, plan: Plan, draw: random.Random, span: Span) -> tuple[
         return _often(story, plan, at_ms, draw, span)
     if kind == "slow" and story < 0.4:
         return (Errand(at_ms=_near(plan, span, draw, 500, 4_000), wish=Wish.STOP_ONE),)
+    if plan.expect is Expect.DIE and story < 0.6:
+        return tuple(Errand(at_ms=_near(plan, span, draw, 1_000, 6_000), wish=Wish.REDRIVE) for _ in range(2))
     if story < 0.15:
         return (Errand(at_ms=_near(plan, span, draw, -400, 1_500), wish=Wish.CANCEL),)
     if story < 0.25:

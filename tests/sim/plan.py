@@ -94,7 +94,7 @@ def plan_of(seed: int) -> Plan:
         jobs=tuple(range(draw.between(3, 7))),
         schedulers=draw.between(1, 3),
         workers=draw.between(1, 3),
-        latency_ms=(2, 2, 10, 40)[draw.between(0, 3)],
+        latency_ms=(0, 2, 10, 40)[draw.between(0, 3)],
         lag_ms=(0, 0, 300, 3_000)[draw.between(0, 3)],
         loss=(0.0, 0.0, 0.1, 0.4)[draw.between(0, 3)],
         double=(0.0, 0.1)[draw.between(0, 1)],

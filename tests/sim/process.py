@@ -107,6 +107,8 @@ class Process:
     async def _travel(self) -> None:
         base = self.network.latency_ms
         if not base:
+            await asyncio.sleep(0)
+            await self.gate()
             return
         await asyncio.sleep((base // 2 + int(base * self.draws.fraction() ** 3 * 4)) / 1_000)
         await self.gate()

@@ -8,7 +8,7 @@ is judged. Must not know which faults there are.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from tests.chaos.book import Violation
@@ -38,7 +38,7 @@ from tickwright.services.attempt import Worker
 from tickwright.services.claim import Over
 from tickwright.services.kit import Kit
 
-DURATIONS = Durations().scaled(0.05)
+DURATIONS = replace(Durations().scaled(0.05), tick_ms=100)  # a longer tick: most of them find nothing
 BUCKETS = 2
 _BUGS = {EventName.ATTEMPT_BROKE, EventName.LOOP_BROKE, EventName.TICK_POISONED}
 _TOKENS_OF_A_LIFE = 1_000_000
@@ -202,10 +202,10 @@ class Simulation:
     async def _wind_down(self) -> None:
         """Stop whoever can; whoever stands still goes on when its time is over, a zombie among the living."""
         self._stop.set()
-        now = self.now_ms()
+        now = self.now_ms() - DURATIONS.lease_ms  # as good as lost
         for name in self._slots:  # what is given back is somebody else's, and deaf code runs on
             members = [f"{name}.{life}" for life in range(1, self._slots[name].lives + 1)] if name[0] == "w" else []
-            self.network.stalls += [Stall(member=one, from_ms=now, until_ms=now + _STOP_MS) for one in members]
+            self.network.stalls += [Stall(member=one, from_ms=now, until_ms=now + 2 * _STOP_MS) for one in members]
         if self._running:
             await asyncio.wait(set(self._running), timeout=_STOP_MS / 1_000)
 
@@ -292,7 +292,7 @@ class Simulation:
 
 def simulate(plan: Plan, *, traced: bool = False) -> Report:
     """Run a plan on a fresh virtual loop."""
-    loop = VirtualLoop()
+    loop = VirtualLoop(alone=True)
     try:
         return loop.run_until_complete(_played(plan, traced=traced))
     finally:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.sim.draws import Stream
-from tickwright.adapters.embedded.entities import EXECUTIONS, HEADS, PLACES, Entity
+from tickwright.adapters.embedded.entities import EXECUTIONS, HEADS, PAGES, PLACES, Entity
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, JobId
 from tickwright.domain.instants import Instant
@@ -128,6 +128,8 @@ class State:
         if entity is HEADS:
             self.heads[new.job_id] = new
             self._shown_heads.setdefault(new.job_id, _Shown()).put(self._visible_ms(), new)
+        elif entity is PAGES:
+            self.put_page(new)
         elif entity is EXECUTIONS:
             self.executions.setdefault(new.job_id, {})[new.key] = new
             place = (new.job_id, new.key)
