@@ -132,6 +132,10 @@ bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)
 chaos: setup ## Kill and freeze schedulers and workers, then count (SECONDS=54 SEED=)
 	@$(PY) -m tests.chaos SECONDS=$(SECONDS) $(if $(SEED),SEED=$(SEED)) $(ARGS)
 
+.PHONY: pairs
+pairs: setup ## Any two operations on one job, every order of their calls, every death (PLANT= SCENE=)
+	@$(PY) -m tests.pairs $(if $(PLANT),PLANT=$(PLANT)) $(if $(SCENE),SCENE=$(SCENE)) $(ARGS)
+
 # ---------------------------------------------------------------- clean
 
 .PHONY: clean

@@ -151,7 +151,11 @@ def rewrites(draw: st.DrawFn, old: Head) -> Rewrite:
     other = draw(heads())
     seen_version = draw(mostly(old.version, 2))
     new = replace(
-        other, job_id=old.job_id, version=seen_version + 1, write_token=draw(st.sampled_from(["token-a", "token-c"]))
+        other,
+        job_id=old.job_id,
+        version=seen_version + 1,
+        write_token=draw(st.sampled_from(["token-a", "token-c"])),
+        tzdata=other.tzdata or "2026.2",  # what the API makes due it has aimed by some rules
     )
     return Rewrite(
         new=new,

@@ -256,6 +256,9 @@ def what_workers_do(installation: Installation) -> None:
             installation.work_on(records)
     dead = installation.ask("GET", "/v1/executions?attention=true")["executions"]
     assert {execution["status"] for execution in dead} == {"DEAD"}
+    again = f"/v1/executions/{dead[0]['executionId']}/redrive"
+    assert installation.ask("POST", again, {}, Idempotency_Key="k7")["status"] == "QUEUED"
+    assert installation.ask("POST", again, {}, Idempotency_Key="k7")["generation"] == 2
 
 
 def test_no_function_makes_a_call_that_its_role_forbids(installation: Installation) -> None:

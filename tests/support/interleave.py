@@ -103,13 +103,15 @@ class Ending:
 
 @dataclass(slots=True)
 class Explorer:
-    """Explores from one image of a store. `deaths`: how many actors may die on the way."""
+    """Explores from one image of a store. `deaths`: how many actors may die on the way; `watch`: judges every point."""
 
     image: bytes
     clock_at: int
     operations: Sequence[tuple[str, Operation]]
     deaths: int = 0
+    watch: Callable[[World], Awaitable[None]] | None = None
     ways: int = 0
+    orders: int = 0  # begun, each another order of the calls, and left where it met one that was known
     points: set[bytes] = field(default_factory=set)
     database: Database = field(default_factory=Database.in_memory)
     _open: list[tuple[int, ...]] = field(default_factory=lambda: [()])
@@ -134,11 +136,22 @@ class Explorer:
 
     async def _is_new(self, going: "_Going") -> bool:
         point = await going.digest()
-        is_new = point not in self.points
+        if point in self.points:
+            return False
         self.points.add(point)
-        return is_new
+        if self.watch is not None:
+            await self._watched(going, self.watch)
+        return True
+
+    async def _watched(self, going: "_Going", watch: Callable[[World], Awaitable[None]]) -> None:
+        try:
+            await watch(going.world)
+        except AssertionError as wrong:
+            wrong.add_note(going.ending().way)
+            raise
 
     async def _replayed(self, way: tuple[int, ...]) -> "_Going":
+        self.orders += 1
         await self.database.read(lambda connection: connection.deserialize(self.image), StoreUnavailable)
         world = World(
             clock=ManualClock(self.clock_at),  # type: ignore[arg-type]  # an instant of the scene

@@ -1,0 +1,161 @@
+"""Where two operations on one job can meet: scenes, and the twelve operations as they are done in each.
+
+Builds on the scenes of tests/failures. Must not know in which order anything happens.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from tests.failures import scenes as failures
+from tests.failures.scenes import Scene
+from tests.support.builders import TENANT
+from tests.support.faulty import Down
+from tests.support.interleave import Actor, Operation
+from tests.support.kits import World
+from tests.support.steps import MINUTE, claimed, lease_over_ms
+from tickwright.domain.attempts import Failure, Fatal, Success, an_error
+from tickwright.domain.executions import Execution
+from tickwright.ports.faults import QueueUnavailable, StoreUnavailable
+from tickwright.services.change_job import cancel_job, pause_job
+from tickwright.services.fire import fire
+from tickwright.services.memory import Memory
+from tickwright.services.redrive import redrive
+from tickwright.services.report import heartbeat, report
+from tickwright.services.settle import settle
+from tickwright.services.submit import RequestKey
+
+FLAKY = Failure(error=an_error("Flaky", "it failed"))
+BROKEN = Fatal(error=an_error("Broken", "for good"))
+
+
+# --- scenes -----------------------------------------------------------------------------------------------------
+async def _pictured(world: World, held: Execution) -> Scene:
+    """What is there, as it is now."""
+    image = await world.database.read(lambda connection: connection.serialize(), StoreUnavailable)
+    stale = await world.due()
+    job = await world.head(held.job_id)
+    return Scene(image=bytes(image), now=world.clock.now(), job=job, stale=stale, held=held)
+
+
+async def _first_claimed(world: World) -> Execution:
+    """The first of three ticks of a job that lets one run at a time, in a worker's hands, and no second attempt."""
+    schedule = {"every": "PT1M", "endAt": world.text(3 * MINUTE)}
+    await world.submit(schedule=schedule, overlap={"mode": "skip"}, retryPolicy={"maxAttempts": 1})
+    world.clock.advance(MINUTE)
+    await fire(world.kit, 0, await world.due(), Memory())
+    return await claimed(world, await world.only_execution())
+
+
+async def a_last_attempt(world: World) -> Scene:
+    """The lease of the only attempt is over, and the second tick is due."""
+    held = await _first_claimed(world)
+    world.clock.advance(lease_over_ms(world))
+    return await _pictured(world, held)
+
+
+async def a_dead_run(world: World) -> Scene:
+    """The first run is dead, its letter is still owed, and the second tick is due."""
+    held = await _first_claimed(world)
+    with suppress(QueueUnavailable):
+        await report(world.a_process(Down(frozenset({"send_dead"}))), held, BROKEN)
+    world.clock.advance(MINUTE)
+    return await _pictured(world, held)
+
+
+SCENES: Mapping[str, Callable[[World], Awaitable[Scene]]] = {
+    "last": a_last_attempt,
+    "dead": a_dead_run,
+    "running": failures.SCENES["running"],
+    "lease-over": failures.SCENES["lease-over"],
+    "due": failures.SCENES["due-skip"],
+}
+
+
+# --- operations -------------------------------------------------------------------------------------------------
+def operations(scene: Scene) -> Mapping[str, Operation]:
+    """The twelve, by name; a claim is of what waits, if anything does."""
+    return {
+        "tick": failures.fires(None),
+        "claim": failures.claims(scene.waits or scene.held),
+        "heartbeat": _beats(scene.held),
+        "complete": failures.reports(scene.held, Success(result="1")),
+        "fail": failures.reports(scene.held, FLAKY),
+        "reap": failures.reaps(scene.held),
+        "settle": _settles(scene.held),
+        "cancel": lambda actor: cancel_job(actor.kit, TENANT, scene.job.job_id, None),
+        "pause": lambda actor: pause_job(actor.kit, TENANT, scene.job.job_id, None),
+        "edit": failures.edits(scene),
+        "run-now": failures.runs_now(scene),
+        "redrive": _redrives(scene.held),
+    }
+
+
+OPERATIONS = (
+    *("tick", "claim", "heartbeat", "complete", "fail", "reap"),
+    *("settle", "cancel", "pause", "edit", "run-now", "redrive"),
+)
+
+
+def _beats(held: Execution | None) -> Operation:
+    """The holder says that it lives."""
+
+    async def one(actor: Actor) -> object:
+        assert held is not None
+        return await heartbeat(actor.kit, held, held.lease_epoch)
+
+    return one
+
+
+def _settles(held: Execution | None) -> Operation:
+    """Somebody whose hint came again finds it ended, and does what is owed."""
+
+    async def one(actor: Actor) -> object:
+        assert held is not None
+        seen = await actor.kit.store.execution(held.ref)
+        return None if seen is None else await settle(actor.kit, seen)
+
+    return one
+
+
+def _redrives(held: Execution | None) -> Operation:
+    """Somebody asks for another chance, each with a request of his own."""
+
+    async def one(actor: Actor) -> object:
+        assert held is not None
+        key = RequestKey(key=f"POST /v1/executions/redrive {actor.name}", body_hash="b" * 64)
+        return await redrive(actor.kit, TENANT, held.ref.id, key)
+
+    return one
+
+
+# --- meetings ---------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, order=True)
+class Meeting:
+    """Two operations in a scene."""
+
+    one: str
+    other: str
+    scene: str
+
+
+_CHANGES = ("cancel", "pause", "edit", "run-now")
+# Which operations do something in a scene. In the first two, all twelve: as they should, or as the zombie of a life
+# that is over.
+_MEET: Mapping[str, tuple[str, ...]] = {
+    "last": OPERATIONS,
+    "dead": OPERATIONS,
+    "running": ("tick", "claim", "heartbeat", "complete", "fail", *_CHANGES),
+    "lease-over": ("claim", "heartbeat", "complete", "fail", "reap"),
+    "due": ("tick", *_CHANGES),
+}
+
+
+def meetings() -> list[Meeting]:
+    """All of them."""
+    return sorted(
+        Meeting(one, other, scene)
+        for scene, names in _MEET.items()
+        for one, other in combinations_with_replacement(names, 2)
+    )
