@@ -145,7 +145,10 @@ def _row(document: Mapping[str, object], one: Mapping[str, object]) -> Row:
         night=bool(one.get("night", False)),
         constants={**base, **changed},
         invariants=[name for name in promised["invariants"] if name not in left_out],
-        properties=[*promised["steps"], *([name for name in promised["properties"] if name not in left_out] if is_live else [])],
+        properties=[
+            *promised["steps"],
+            *([name for name in promised["properties"] if name not in left_out] if is_live else []),
+        ],
         is_live=is_live,
     )
 
@@ -156,7 +159,18 @@ def check(row: Row, longest_s: int) -> Verdict:
     with tempfile.TemporaryDirectory() as work:
         shutil.copy(MODELS / f"{row.module}.tla", work)
         Path(work, f"{row.module}.cfg").write_text(row.settings())
-        command = [*java, "-cp", str(JAR), "tlc2.TLC", "-deadlock", "-workers", "1", "-metadir", f"{work}/states", row.module]
+        command = [
+            *java,
+            "-cp",
+            str(JAR),
+            "tlc2.TLC",
+            "-deadlock",
+            "-workers",
+            "1",
+            "-metadir",
+            f"{work}/states",
+            row.module,
+        ]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             ended = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=longest_s, check=False)

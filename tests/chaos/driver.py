@@ -187,7 +187,6 @@ class Driver:
             return
         request = RequestKey(key=f"POST /v1/executions/redrive {story.name} {errand.at_ms}", body_hash="-")
         answer = await self._surely(lambda: redrive(self.kit, TENANT, dead.ref.id, request))
-        refused = isinstance(answer, Refusal)
         name = f"refused.redrive.{answer.code.value}" if isinstance(answer, Refusal) else "redrive"
         self.counts[name] += 1
 
