@@ -8,6 +8,7 @@ import asyncio
 import json
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, cast
@@ -16,6 +17,7 @@ from tests.chaos import plants
 from tests.chaos.behaviour import registry
 from tests.chaos.brittle import BrittleStore, Fate
 from tests.chaos.evidence import ATTEMPTS, EVENTS, Diary
+from tests.chaos.grounds import process_kit
 from tests.chaos.timetable import Aim, AtWrite, Blow, Fault, Role
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain.events import Happening
@@ -25,10 +27,8 @@ from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.store import Store
 from tickwright.services.kit import Kit
-from tickwright.wiring.embedded import StoreUnusable, embedded_kit
+from tickwright.wiring.embedded import StoreUnusable
 
-SCALE = 0.05
-BUCKETS = 8
 BUSY = 75  # the exit status of a process that could not open the file: try again
 _LOOK_S = 0.1
 _STALLED_S = 0.5
@@ -44,6 +44,7 @@ class Settings:
     slot: int
     slots: int
     folder: Path
+    place: Mapping[str, Any]
     faults: tuple[Fault, ...]
     quiet_at_ms: int
     plant: str
@@ -57,7 +58,7 @@ class Settings:
         """As an argument of a command."""
         faults = [_dumped(fault) for fault in self.faults if isinstance(fault.trigger, AtWrite)]
         plain = {"role": self.role.value, "folder": str(self.folder), "faults": faults}
-        rest = {name: getattr(self, name) for name in ("member", "slot", "slots", "quiet_at_ms", "plant")}
+        rest = {name: getattr(self, name) for name in ("member", "slot", "slots", "place", "quiet_at_ms", "plant")}
         return json.dumps({**plain, **rest})
 
     @classmethod
@@ -108,7 +109,7 @@ async def main(settings: Settings) -> int:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     try:
-        async with embedded_kit(settings.folder / "store.db", telemetry, scale=SCALE, buckets=BUCKETS) as kit:
+        async with process_kit(settings.place, telemetry, settings.member) as kit:
             await _live(settings, kit, telemetry, stop)
     except StoreUnusable:
         return BUSY

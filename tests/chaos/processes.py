@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.child import BUSY, Settings
+from tests.chaos.grounds import Ground
 from tests.chaos.history import Presence, Stall
-from tests.chaos.probe import Probe
 from tests.chaos.timetable import AtTime, AtWrite, Blow, Fault, Role, Timetable
 
 _LOOK_S = 0.01
@@ -59,7 +59,7 @@ class Company:
     folder: Path
     plant: str
     start_ms: int
-    probe: Probe
+    ground: Ground
     counts: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)  # when which process was frozen
@@ -145,7 +145,7 @@ class Company:
             if member.ready_at_s is None and member.settings.ready.exists():
                 member.ready_at_s = now_s
             held = (
-                self.probe.busy_ms > _HELD_MS_MAX
+                self.ground.watch.busy_ms > _HELD_MS_MAX
             )  # it may hold the file: waiting shows nothing that is not seen by now
             if member.frozen and (now_s >= member.thaws_at_s or self.is_quiet or held):
                 self._send(member, signal.SIGCONT)
@@ -168,6 +168,7 @@ class Company:
             slot=member.slot,
             slots=sum(other.role is member.role for other in self._members),
             folder=self.folder,
+            place=self.ground.place,
             faults=tuple(fault for fault in faults if isinstance(fault.trigger, AtWrite)),
             quiet_at_ms=self.start_ms + self.timetable.quiet_ms,
             plant=self.plant,

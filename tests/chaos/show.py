@@ -5,29 +5,28 @@ Must not judge: the checker does.
 """
 
 import asyncio
+import json
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos import plants
+from tests.chaos.aws_ground import FAULTS, aws_ground
 from tests.chaos.book import Violation
 from tests.chaos.checker import check
-from tests.chaos.child import BUCKETS, SCALE
 from tests.chaos.driver import TENANT, Driver, executions_of
 from tests.chaos.evidence import read_attempts, read_events, read_stalls
+from tests.chaos.grounds import PACES, Ground, embedded_ground
+from tests.chaos.grounds import Kind as Store
 from tests.chaos.history import EVERYBODY, History
 from tests.chaos.jobs import Span, plans
 from tests.chaos.look import save
-from tests.chaos.probe import Probe
 from tests.chaos.processes import Company
 from tests.chaos.timetable import Timetable
-from tickwright.adapters.clock_system import SystemClock
-from tickwright.adapters.embedded import Database, EmbeddedQueue, EmbeddedStore
-from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
@@ -35,15 +34,14 @@ from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Page
-from tickwright.domain.limits import STANDARD
 from tickwright.services.kit import Kit
 from tickwright.services.resolve import resolve
 
-DURATIONS = STANDARD.scaled(SCALE)
-BUSY_MS = 60_000  # the owners wait for the file longer than anybody may be frozen
 DRAIN_S = 60
+START_S = 60  # engines take their time to start, and a history its time to be read
 _LOOK_S = 1.0
 _MANY = 1_000_000
+_FAR_MS = 366 * 86_400_000  # later than any entry of the journal is to be looked at
 _ROUNDS = 3  # an entry may need a look to be repaired, and one to be dropped
 _BUGS = {EventName.ATTEMPT_BROKE.value, EventName.TICK_POISONED.value}
 
@@ -54,6 +52,7 @@ class Options:
 
     seed: int
     seconds: int
+    store: Store = Store.EMBEDDED
     plant: str = ""
     keep: bool = False
 
@@ -65,6 +64,7 @@ class Result:
     history: History
     violations: list[Violation]
     events: Counter[str]
+    faults: Counter[str]  # of the calls between the processes and the services
     counts: Counter[str]
     drained_after_s: float
 
@@ -72,44 +72,28 @@ class Result:
 async def perform(options: Options, folder: Path) -> Result:
     """One run. Raises TimeoutError if it does not end; all processes are gone in any case."""
     plants.install(options.plant)
-    async with asyncio.timeout(options.seconds + DRAIN_S + 30):
-        async with owners_kit(folder / "store.db") as kit:
-            return await _play(options, folder, kit)
+    timetable = Timetable(
+        seed=options.seed, seconds=options.seconds, lease_ms=PACES[options.store].durations.lease_ms
+    )
+    async with asyncio.timeout(options.seconds + DRAIN_S + START_S):
+        async with _ground(options, timetable, folder) as ground:
+            return await _play(options, timetable, folder, ground)
 
 
-@asynccontextmanager
-async def owners_kit(path: Path) -> AsyncIterator[Kit]:
-    """The kit of the process that is never struck.
-
-    As the product's, with more patience for a file that a frozen process holds.
-    """
-    database = Database.open(path, busy_ms=BUSY_MS)
-    clock = SystemClock()
-    try:
-        yield Kit(
-            store=EmbeddedStore(database),
-            queue=EmbeddedQueue(database, clock),
-            clock=clock,
-            entropy=SystemEntropy(),
-            telemetry=MemoryTelemetry(),
-            durations=DURATIONS,
-            buckets=BUCKETS,
-        )
-    finally:
-        await database.close()
+def _ground(options: Options, timetable: Timetable, folder: Path) -> AbstractAsyncContextManager[Ground]:
+    return embedded_ground(folder) if options.store is Store.EMBEDDED else aws_ground(timetable, folder)
 
 
-async def _play(options: Options, folder: Path, kit: Kit) -> Result:
-    timetable = Timetable(seed=options.seed, seconds=options.seconds, lease_ms=DURATIONS.lease_ms)
+async def _play(options: Options, timetable: Timetable, folder: Path, ground: Ground) -> Result:
+    kit = ground.judges
     span = Span(start_ms=kit.clock.now(), last_tick_ms=timetable.last_tick_ms)
-    probe = Probe(folder / "store.db")
-    company = Company(timetable=timetable, folder=folder, plant=options.plant, start_ms=span.start_ms, probe=probe)
-    driver = Driver(kit=kit, start_ms=span.start_ms)
+    company = Company(timetable=timetable, folder=folder, plant=options.plant, start_ms=span.start_ms, ground=ground)
+    driver = Driver(kit=ground.owners, start_ms=span.start_ms)
     over = asyncio.Event()
     playing = asyncio.create_task(company.play(over))
-    probing = asyncio.create_task(probe.watch())
+    watching = asyncio.create_task(ground.watch.watch())
     try:
-        await driver.play(plans(options.seed, span))
+        await driver.play(plans(options.seed, span)[:: ground.pace.every_nth_job])
         _say(f"all errands are done: {dict(driver.counts)}")
         await kit.clock.sleep_until(Instant(span.until_ms))
         drained_after_s = await _drain(kit)
@@ -117,14 +101,15 @@ async def _play(options: Options, folder: Path, kit: Kit) -> Result:
         await playing
     finally:
         playing.cancel()
-        probing.cancel()
-        await asyncio.gather(playing, probing, return_exceptions=True)
-    history = await _history(kit, folder, driver, company, span.until_ms)
+        watching.cancel()
+        await asyncio.gather(playing, watching, return_exceptions=True)
+    history = await _history(ground, folder, driver, company, span.until_ms)
     save(history, folder)
     return Result(
         history=history,
         violations=check(history),
         events=_events(folder, kit),
+        faults=_faults(folder),
         counts=driver.counts + company.counts,
         drained_after_s=drained_after_s,
     )
@@ -173,33 +158,39 @@ async def _work_off(kit: Kit) -> int:
 
 
 async def _pages(kit: Kit) -> list[Page]:
-    until = Instant(_MANY * _MANY)
-    pages = [await kit.store.pages(bucket, until=until, limit=_MANY) for bucket in range(BUCKETS)]
+    until = Instant(kit.clock.now() + _FAR_MS)
+    pages = [await kit.store.pages(bucket, until=until, limit=_MANY) for bucket in range(kit.buckets)]
     return [page for some in pages for page in some]
 
 
-async def _history(kit: Kit, folder: Path, driver: Driver, company: Company, last_tick_ms: int) -> History:
+async def _history(ground: Ground, folder: Path, driver: Driver, company: Company, last_tick_ms: int) -> History:
+    kit = ground.judges
     _, before = await _all(kit)
     _say(f"{await _work_off(kit)} pages of the journal cannot be worked off")
     heads, rows = await _all(kit)
     _say(f"{len(rows) - len(before)} rows came from working off the journal")
     entries = [entry for page in await _pages(kit) for entry in page.entries]
-    assert isinstance(kit.queue, EmbeddedQueue)
-    letters = await kit.queue.list_dead_letters(limit=_MANY)
     bugs = [f"{event['member']}: {event}" for event in read_events(folder) if event["event"] in _BUGS]
     return History(
         stories=driver.stories,
         attempts=read_attempts(folder),
-        stalls=[*read_stalls(folder), *company.stalls, *company.probe.stalls],
+        stalls=[*read_stalls(folder), *company.stalls, *ground.watch.stalls],
         presences=company.presences,
         executions={row.ref: row for row in rows},
         heads={head.job_id: head for head in heads},
         entries=entries,
-        letters=frozenset(letter.ref for letter in letters),
-        durations=DURATIONS,
+        letters=await ground.letters(),
+        durations=kit.durations,
         last_tick_ms=last_tick_ms,
         broken=[*driver.broken, *company.broken, *bugs],
     )
+
+
+def _faults(folder: Path) -> Counter[str]:
+    path = folder / FAULTS
+    lines = path.read_text().splitlines() if path.exists() else []
+    told = [json.loads(line) for line in lines]
+    return Counter(f"{line['service']}.{line['fault']}" for line in told)
 
 
 def _events(folder: Path, kit: Kit) -> Counter[str]:
@@ -216,6 +207,7 @@ def summary(options: Options, result: Result) -> Mapping[str, object]:
     return {
         "seed": options.seed,
         "seconds": options.seconds,
+        "store": options.store.value,
         "plant": options.plant,
         "jobs": len(history.stories),
         "changes": sum(len(story.changes) - 1 for story in history.stories),
@@ -236,7 +228,9 @@ def summary(options: Options, result: Result) -> Mapping[str, object]:
             name: result.counts[name]
             for name in ("starts", "kills", "freezes", "terms", "outages", "busyStarts", "askedAgain")
         },
-        "fileHeld": sum(stall.member == EVERYBODY for stall in history.stalls),
+        "storeUnwell": sum(stall.member == EVERYBODY for stall in history.stalls),
+        "queueFaults": result.events[EventName.QUEUE_FAULT.value],
+        "callFaults": dict(sorted(result.faults.items())),
         "startLagMs": _lags(history),
         "drainedAfterS": result.drained_after_s,
         "byName": dict(Counter(violation.name for violation in result.violations)),

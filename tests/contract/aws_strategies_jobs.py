@@ -82,6 +82,7 @@ def heads(draw: st.DrawFn) -> Head:
         active=draw(occupants),
         waiting=draw(st.integers(0, 2)),
         paused_at=draw(st.none() | instants),
+        settled_through=draw(st.none() | instants),
         pending_version=3 if waits else None,
         effective_from=draw(instants) if waits else None,
         tzdata=draw(st.sampled_from(["", "2026.2"])),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.builders import TENANT
+from tests.support.clocks import SkewedClock
 from tests.support.faulty import Crash, Fate, Script
 from tests.support.kits import World
 from tests.support.steps import HOUR, MINUTE
@@ -267,3 +268,22 @@ async def test_a_look_counts_the_runs_on_both_sides_of_an_edit_once(world: World
 
     assert isinstance(looked, PreviewedEdit)
     assert [(tick - job.created_at) // MINUTE for tick in looked.after] == [1, 2, 3, 4]
+
+
+@pytest.mark.sem("SEM-PAUSE-2", "SEM-EDIT-1")
+async def test_a_machine_that_is_behind_brings_back_no_tick_that_a_resume_has_told_of(world: World) -> None:
+    """Resumed by one machine, edited at once by another that is two seconds behind: each tick has one row."""
+    job = await world.submit(schedule={"every": "PT1S", "endAt": world.text(20_000)}, overlap={"mode": "allow"})
+    await pause_job(world.kit, TENANT, job.job_id, None)
+    world.clock.advance(5_500)
+    resumed = await resume_job(world.kit, TENANT, job.job_id, None)
+    assert isinstance(resumed, JobView)
+    behind = world.a_process(clock=SkewedClock(world.clock, -2_000))
+    spec = world.spec(schedule={"every": "PT1S", "endAt": world.text(4_000)}, overlap={"mode": "allow"})
+
+    await edit_job(behind, TENANT, job.job_id, spec, resumed.head.version)
+    await world.drain_until(Instant(job.created_at + 12_000))
+
+    (told,) = [row.passed for row in await world.executions() if row.passed is not None]
+    assert all(start.scheduled_at > told.last for start in world.runner.starts)
+    assert world.runner.starts

@@ -124,6 +124,7 @@ def test_the_largest_head_stays_under_a_kilobyte() -> None:
         active=f"{manual_key(tick, an_id())}@100",
         pending_version=10**6,
         effective_from=END_OF_TIME,
+        settled_through=tick,
         tzdata="2026.3.1",
         aimed_from=Aimed(was=tick, tzdata="2026.2.1"),
         write_token=an_id(),

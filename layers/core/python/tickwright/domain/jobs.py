@@ -194,6 +194,7 @@ class Head:
     waiting: int = 0
     reopened: Reopened | None = None
     paused_at: Instant | None = None
+    settled_through: Instant | None = None  # up to here a resume or an edit has settled what becomes of the ticks
     pending_version: int | None = None
     effective_from: Instant | None = None
     tzdata: str = ""  # the zone rules that `next_run_at` was found by

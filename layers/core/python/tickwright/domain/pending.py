@@ -22,7 +22,7 @@ def schedule_of(head: Head) -> Schedule:
 
 def decided_through(head: Head) -> Instant:
     """Up to where everything has been decided: a later tick is open, an earlier one is not."""
-    return Instant(max(head.fired_through or 0, head.passed_through or 0))
+    return Instant(max(head.fired_through or 0, head.passed_through or 0, head.settled_through or 0))
 
 
 def is_switch_due(head: Head) -> bool:
@@ -55,7 +55,7 @@ def with_plan(head: Head, definition: Definition) -> Head:
 def switched(head: Head, definition: Definition, *, buckets: int) -> Head:
     """The head after the edit that waited: due at the first tick of the new schedule from its time on."""
     assert head.effective_from is not None
-    new = with_plan(head, definition)
+    new = replace(with_plan(head, definition), settled_through=Instant(head.effective_from - 1))
     if head.status is not JobStatus.ACTIVE:
         # What a pause has held back before it belongs to the old schedule, and is told of beside this write.
         held_from = max(head.paused_at or 0, head.effective_from - 1)

@@ -99,7 +99,8 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
     # What is caught up, is so by the scheduler: the old schedule's ticks first, then the edit, then the new one's.
     if head.effective_from is not None and head.effective_from <= now and not head.catch_up.on_resume:
         return await _resume_changed(kit, head, now)
-    new = replace(_next_version(kit, head), paused_at=None)
+    settled = head.settled_through if head.catch_up.on_resume else now
+    new = replace(_next_version(kit, head), paused_at=None, settled_through=settled)
     new = due_at(new, resumed_at(head, now), buckets=kit.buckets)
     # Nothing is decided while a job is paused, so the last decision that was read is the last.
     written = await _write(kit, head, new, await _paused_row(kit, head, now), pins_fired=True)
@@ -211,8 +212,10 @@ def _edited(kit: Kit, head: Head, definition: Definition, now: Instant) -> Head:
     new = with_plan(_next_version(kit, head), definition)
     if head.status is JobStatus.PAUSED:
         # What the pause has held back so far is told of beside this write, or is still to be caught up.
-        return new if head.catch_up.on_resume else replace(new, paused_at=now)
-    return due_at(new, edited_next(head, schedule_of(new), now), buckets=kit.buckets)
+        return new if head.catch_up.on_resume else replace(new, paused_at=now, settled_through=now)
+    following = edited_next(head, schedule_of(new), now)
+    kept = following is not None and following <= now
+    return due_at(new if kept else replace(new, settled_through=now), following, buckets=kit.buckets)
 
 
 def _to_be_edited(kit: Kit, head: Head, definition: Definition, effective_from: Instant) -> Head:

@@ -37,9 +37,10 @@ _PLAN = (
     Field("run_deadline_s", "runDeadlineSec", NUMBER),
     Field("paused_at", "pausedAt", NUMBER),
     Field("reach_s", "reachS", NUMBER),
-    Field("pending_version", "pending", NUMBER),
-    Field("effective_from", "from", NUMBER),
-    Field("aimed_from", "aimed", nested(_AIMED)),
+    Field("settled_through", "s", NUMBER),
+    Field("pending_version", "p", NUMBER),
+    Field("effective_from", "f", NUMBER),
+    Field("aimed_from", "a", nested(_AIMED)),
 )
 _MOVING = (
     Field("job_id", "jobId", TEXT),

@@ -1,0 +1,190 @@
+"""A proxy that strikes calls: between the processes of a run and one service of AWS, on the loopback address only.
+
+`python -m tests.chaos.proxy` reads its orders as one line of JSON, says on stdout where it listens, writes each fault
+that it carried out to a file, and ends when stdin does. It forwards what it is given byte for byte, and learns who
+calls what from the headers. Must not choose: tests/chaos/faults.py does.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.chaos.faults import ERRORS, Fate, Fault, Kind, Service, windows
+
+NOBODY = "nobody"
+_HEAD_END = b"\r\n\r\n"
+_HEAD_BYTES_MAX = 1 << 20
+_APP = re.compile(r"\bapp/(\S+)")
+_KEPT_BACK = {Kind.DELAY, Kind.HELD}
+_NOT_DONE = {Kind.CUT, Kind.ERROR, Kind.THROTTLE}
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """One request or answer, with all its bytes."""
+
+    raw: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def operation(self) -> str:
+        """PutItem, SendMessage."""
+        return self.headers.get("x-amz-target", "").rpartition(".")[2]
+
+    @property
+    def member(self) -> str:
+        """Who calls, as the SDK says it of its application."""
+        found = _APP.search(self.headers.get("user-agent", ""))
+        return NOBODY if found is None else found.group(1)
+
+
+async def read_whole(reader: asyncio.StreamReader) -> Whole | None:
+    """The next one of a connection; None at its end."""
+    try:
+        head = await reader.readuntil(_HEAD_END)
+    except asyncio.IncompleteReadError:
+        return None
+    lines = head.decode("latin-1").split("\r\n")[1:]
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        return Whole(head + await _chunks(reader), headers)
+    return Whole(head + await reader.readexactly(int(headers.get("content-length", 0))), headers)
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    found = b""
+    while True:
+        line = await reader.readuntil(b"\r\n")
+        size = int(line.split(b";")[0], 16)
+        found += line + await reader.readexactly(size + 2)
+        if size == 0:
+            return found
+
+
+class Connection:
+    """One connection to the service, opened when it is needed, and again when it was closed meanwhile."""
+
+    def __init__(self, host: str, port: int) -> None:
+        """Nothing is opened yet."""
+        self._address = host, port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, request: Whole) -> Whole:
+        """Its answer. A connection that was found closed is replaced; one that breaks in the middle is an error."""
+        if self._streams is None or self._streams[0].at_eof():
+            self.close()
+            self._streams = await asyncio.open_connection(*self._address, limit=_HEAD_BYTES_MAX)
+        reader, writer = self._streams
+        writer.write(request.raw)
+        await writer.drain()
+        answer = await read_whole(reader)
+        if answer is None:
+            self.close()
+            raise ConnectionError("the service closed the connection")
+        if answer.headers.get("connection", "").lower() == "close":
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._streams is not None:
+            self._streams[1].close()
+        self._streams = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Proxy:
+    """In front of one service."""
+
+    fate: Fate
+    upstream: str
+    start_ms: int
+    log: int  # the file that faults are written to
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection of a caller, until either side ends it."""
+        place = urlsplit(self.upstream)
+        assert place.hostname is not None
+        assert place.port is not None
+        connection = Connection(place.hostname, place.port)
+        try:
+            while (request := await read_whole(reader)) is not None:
+                answer = await self._answer(connection, request)
+                if answer is None:
+                    return
+                writer.write(answer)
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return  # one of the two is gone: so is the other's connection
+        finally:
+            connection.close()
+            writer.close()
+
+    async def _answer(self, connection: Connection, request: Whole) -> bytes | None:
+        """What the caller is told; None ends the connection without a word."""
+        fault = self.fate.meet(request.member, request.operation, _now_ms() - self.start_ms)
+        if fault is None:
+            return (await connection.ask(request)).raw
+        self._note(request, fault)
+        if fault.kind in _KEPT_BACK:
+            await asyncio.sleep(fault.for_ms / 1_000)
+        reply = None if fault.kind in _NOT_DONE else (await connection.ask(request)).raw
+        if fault.kind in {Kind.CUT, Kind.LOST}:
+            return None
+        return reply if fault.kind in _KEPT_BACK else refusal(self.fate.service, fault.kind)
+
+    def _note(self, request: Whole, fault: Fault) -> None:
+        about = {"service": self.fate.service.value, "member": request.member, "operation": request.operation}
+        line = {**about, "fault": fault.kind.value, "forMs": fault.for_ms, "wallMs": _now_ms()}
+        os.write(self.log, json.dumps(line).encode() + b"\n")
+
+
+def refusal(service: Service, kind: Kind) -> bytes:
+    """An error as the service words it."""
+    status, name = ERRORS[service, kind]
+    body = json.dumps({"__type": name, "message": "A fault of the chaos run."}).encode()
+    lines = [f"HTTP/1.1 {status} Error", "Content-Type: application/x-amz-json-1.0", f"Content-Length: {len(body)}"]
+    return "\r\n".join(lines).encode() + _HEAD_END + body
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+async def listen(proxy: Proxy) -> tuple[asyncio.Server, str]:
+    """Begin to serve on a free port; where."""
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, limit=_HEAD_BYTES_MAX)
+    port: int = server.sockets[0].getsockname()[1]
+    return server, f"http://127.0.0.1:{port}"
+
+
+async def main() -> None:
+    """A proxy before each service that the orders name, until stdin ends."""
+    lines = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    orders: dict[str, Any] = json.loads(await lines.readline())
+    log = os.open(Path(orders["log"]), os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
+    seed, begin_ms, quiet_ms = orders["seed"], orders["beginMs"], orders["quietMs"]
+    planned = windows(seed, begin_ms=begin_ms, quiet_ms=quiet_ms)
+    places = {}
+    async with contextlib.AsyncExitStack() as stack:
+        for name, upstream in orders["services"].items():
+            fate = Fate(seed=seed, service=Service(name), windows=planned, quiet_ms=quiet_ms)
+            proxy = Proxy(fate=fate, upstream=upstream, start_ms=orders["startMs"], log=log)
+            server, places[name] = await listen(proxy)
+            stack.callback(server.close)
+        print(json.dumps(places), flush=True)
+        await lines.read()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
