@@ -175,10 +175,12 @@ Redrive ==
 RedriverDies == w.rd # "idle" /\ Dies /\ w' = [Died(w) EXCEPT !.rd = "idle"]
 Lose == w.hints > 0 /\ w.losses < Losses /\ w' = [w EXCEPT !.hints = @ - 1, !.losses = @ + 1]
 
-Next == \/ LeaseOver \/ RetryDue \/ RunLate \/ WatchAct \/ Release \/ ReleaserDies \/ Cancel \/ Redrive \/ RedriverDies \/ Lose
+Next ==
+  \/ LeaseOver \/ RetryDue \/ RunLate \/ WatchAct \/ Release \/ ReleaserDies \/ Cancel \/ Redrive \/ RedriverDies \/ Lose
   \/ \E i \in P : Work(i) \/ Heartbeat(i) \/ Hang(i) \/ Die(i)
   \/ \E k \in w.pages : WatchAtOnce(k) \/ WatchRead(k)
-Fair == /\ WF_w(~Holder /\ LeaseOver) /\ WF_w(RetryDue) /\ WF_w(Release) /\ WF_w(w.api.pc = "write" /\ Cancel) /\ WF_w(w.rd # "idle" /\ Redrive)
+Fair ==
+  /\ WF_w(~Holder /\ LeaseOver) /\ WF_w(RetryDue) /\ WF_w(Release) /\ WF_w(w.api.pc = "write" /\ Cancel) /\ WF_w(w.rd # "idle" /\ Redrive)
   /\ WF_w(\E k \in w.pages : WatchAtOnce(k))
   /\ \A i \in P : WF_w(Work(i))
 Spec == Init /\ [][Next]_w

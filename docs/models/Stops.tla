@@ -158,11 +158,13 @@ Answer == /\ w.api.pc = "answer"
 CallDies == w.api.pc # "idle" /\ Dies /\ w' = Died([w EXCEPT !.api = NoCall])
 Call == Write \/ Query \/ Kill \/ Tombstone \/ Answer
 
-Next == \/ Clock \/ CatchIndexUp \/ WatchAct \/ Ask \/ Call \/ CallDies
+Next ==
+  \/ Clock \/ CatchIndexUp \/ WatchAct \/ Ask \/ Call \/ CallDies
   \/ \E i \in P : Look(i) \/ Step(i) \/ Die(i)
   \/ \E e \in w.pages : WatchAtOnce(e) \/ WatchRead(e)
   \/ \E t \in T : Run(t) \/ Expire(t)
-Fair == /\ WF_w(Clock) /\ WF_w(CatchIndexUp) /\ WF_w(Call) /\ WF_w(\E e \in w.pages : WatchAtOnce(e))
+Fair ==
+  /\ WF_w(Clock) /\ WF_w(CatchIndexUp) /\ WF_w(Call) /\ WF_w(\E e \in w.pages : WatchAtOnce(e))
   /\ \A i \in P : WF_w(Look(i)) /\ WF_w(Step(i))
   /\ \A t \in T : WF_w(Run(t)) /\ WF_w(Expire(t))
 Spec == Init /\ [][Next]_w

@@ -220,11 +220,13 @@ Run(t) == /\ w.hint[t] /\ w.now >= t
 Forget(t) == Retention > 0 /\ w.row[t] = "DONE" /\ w.now > w.g.ended[t] + Retention /\ w' = [w EXCEPT !.row[t] = "-"]
 Lose(t) == w.hint[t] /\ w.losses < Losses /\ w' = [w EXCEPT !.hint[t] = FALSE, !.losses = @ + 1]
 
-Next == \/ Clock \/ NewRules \/ EditRead \/ EditWrite \/ CatchIndexUp \/ WatchAct \/ WatchMove \/ WatchDies
+Next ==
+  \/ Clock \/ NewRules \/ EditRead \/ EditWrite \/ CatchIndexUp \/ WatchAct \/ WatchMove \/ WatchDies
   \/ \E i \in P : Look(i) \/ Step(i) \/ Die(i) \/ TakeBucket(i) \/ LookAfter(i) \/ GiveUp(i) \/ Fumble(i)
   \/ \E e \in w.pages : WatchAll(e) \/ WatchPick(e)
   \/ \E t \in T : Run(t) \/ Forget(t) \/ Lose(t)
-Fair == /\ WF_w(Clock) /\ WF_w(EditWrite) /\ WF_w(CatchIndexUp) /\ WF_w(\E e \in w.pages : WatchAll(e))
+Fair ==
+  /\ WF_w(Clock) /\ WF_w(EditWrite) /\ WF_w(CatchIndexUp) /\ WF_w(\E e \in w.pages : WatchAll(e))
   /\ \A i \in P : WF_w(Look(i)) /\ WF_w(Step(i))
   /\ \A t \in T : WF_w(Run(t))
 Spec == Init /\ [][Next]_w

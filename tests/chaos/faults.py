@@ -62,7 +62,17 @@ WRITES = frozenset(
         "ChangeMessageVisibility",
     }
 )
-_AT_WRITES = (Kind.LOST, Kind.LOST, Kind.LOST, Kind.CUT, Kind.LATE_ERROR, Kind.ERROR, Kind.THROTTLE, Kind.DELAY, Kind.HELD)
+_AT_WRITES = (
+    Kind.LOST,
+    Kind.LOST,
+    Kind.LOST,
+    Kind.CUT,
+    Kind.LATE_ERROR,
+    Kind.ERROR,
+    Kind.THROTTLE,
+    Kind.DELAY,
+    Kind.HELD,
+)
 _IN_WINDOWS = (Kind.CUT, Kind.ERROR, Kind.THROTTLE, Kind.LOST, Kind.DELAY)
 _FIRST_WRITES = (5, 25)
 _NEXT_WRITES = (15, 70)

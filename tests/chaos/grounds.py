@@ -114,9 +114,7 @@ async def embedded_ground(folder: Path) -> AsyncIterator[Ground]:
     )
     place = {"kind": Kind.EMBEDDED.value, "path": str(path)}
     try:
-        yield Ground(
-            kind=Kind.EMBEDDED, place=place, owners=kit, judges=kit, watch=Probe(path), letters=letters
-        )
+        yield Ground(kind=Kind.EMBEDDED, place=place, owners=kit, judges=kit, watch=Probe(path), letters=letters)
     finally:
         await database.close()
 

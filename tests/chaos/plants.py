@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tickwright.adapters.dynamodb.requests import executions as requests
+from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.embedded.store import EmbeddedStore
 from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.domain import ticks
@@ -28,6 +30,14 @@ def _no_fence() -> None:
         return replace(done, result=change.result, error=None)
 
     put(executions.Succeed, "decide", decide)
+    _no_fence_in_expressions()
+
+
+def _no_fence_in_expressions() -> None:
+    """The same on DynamoDB, where the literal condition decides: it holds for the epoch of every zombie."""
+    for how, write in list(requests._SUCCEED.items()):  # noqa: SLF001 - the rule that the plant replaces
+        assert write.condition == "#state = :running AND #leaseEpoch = :epoch", "the condition has changed"
+        requests._SUCCEED[how] = replace(write, condition="#leaseEpoch >= :epoch")  # noqa: SLF001 - as above
 
 
 def _two_keys() -> None:
@@ -65,9 +75,10 @@ def _no_retract() -> None:
 def _no_journal() -> None:
     """Nothing is written down before it is set in motion."""
 
-    async def put_page(store: EmbeddedStore, page: Page) -> None: ...
+    async def put_page(store: object, page: Page) -> None: ...
 
     put(EmbeddedStore, "put_page", put_page)
+    put(DynamoDbStore, "put_page", put_page)
 
 
 def put(place: object, name: str, bug: Callable[..., object]) -> None:
@@ -82,6 +93,8 @@ PLANTS: Mapping[str, Callable[[], None]] = {
     "no-retract": _no_retract,
     "no-journal": _no_journal,
 }
+# What stands in the domain's `decide` alone: on DynamoDB the literal condition decides.
+NOT_ON_AWS = frozenset({"claim-anyway"})
 
 
 def install(name: str) -> None:

@@ -43,7 +43,7 @@ _LOOK_S = 1.0
 _MANY = 1_000_000
 _FAR_MS = 366 * 86_400_000  # later than any entry of the journal is to be looked at
 _ROUNDS = 3  # an entry may need a look to be repaired, and one to be dropped
-_BUGS = {EventName.ATTEMPT_BROKE.value, EventName.TICK_POISONED.value}
+_BUGS = {EventName.ATTEMPT_BROKE.value, EventName.LOOP_BROKE.value, EventName.TICK_POISONED.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +72,7 @@ class Result:
 async def perform(options: Options, folder: Path) -> Result:
     """One run. Raises TimeoutError if it does not end; all processes are gone in any case."""
     plants.install(options.plant)
-    timetable = Timetable(
-        seed=options.seed, seconds=options.seconds, lease_ms=PACES[options.store].durations.lease_ms
-    )
+    timetable = Timetable(seed=options.seed, seconds=options.seconds, lease_ms=PACES[options.store].durations.lease_ms)
     async with asyncio.timeout(options.seconds + DRAIN_S + START_S):
         async with _ground(options, timetable, folder) as ground:
             return await _play(options, timetable, folder, ground)

@@ -37,6 +37,7 @@ _PLAN = (
     Field("run_deadline_s", "runDeadlineSec", NUMBER),
     Field("paused_at", "pausedAt", NUMBER),
     Field("reach_s", "reachS", NUMBER),
+    # One letter each: with all of them, and the longest of everything else, the item must stay under a kilobyte.
     Field("settled_through", "s", NUMBER),
     Field("pending_version", "p", NUMBER),
     Field("effective_from", "f", NUMBER),
