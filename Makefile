@@ -16,6 +16,10 @@ ARGS ?=
 N ?= 1000
 SECONDS ?= 54
 SEED ?=
+SEEDS ?= 2000
+FROM ?= 0
+PLANT ?=
+PLAN ?=
 FILE ?=
 
 export PATH := $(VENV)/bin:$(PATH)
@@ -131,6 +135,10 @@ bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)
 .PHONY: chaos
 chaos: setup ## Kill and freeze schedulers and workers, then count (SECONDS=54 SEED=)
 	@$(PY) -m tests.chaos SECONDS=$(SECONDS) $(if $(SEED),SEED=$(SEED)) $(ARGS)
+
+.PHONY: sim
+sim: setup ## The real services and loops in virtual time, a plan of faults a seed (SEEDS=2000 FROM=0 PLANT= PLAN=file)
+	@$(PY) -m tests.sim --seeds $(SEEDS) --from $(FROM) $(if $(PLANT),--plant $(PLANT)) $(if $(PLAN),--plan $(PLAN)) $(ARGS)
 
 .PHONY: pairs
 pairs: setup ## Any two operations on one job, every order of their calls, every death (PLANT= SCENE=)
