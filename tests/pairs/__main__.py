@@ -41,7 +41,7 @@ def options(arguments: list[str]) -> Options:
 
 
 def explored_all(asked: Options) -> Iterator[Found]:
-    """Each meeting in one of several processes, into which the plant is put; the long ones first, or last for a plant."""
+    """Each meeting in one of several processes, into which the plant is put; the long ones first, for a plant last."""
     wanted = [meeting for meeting in meetings() if asked.scene in {"", meeting.scene}]
     wanted.sort(key=lambda meeting: ("edit" in {meeting.one, meeting.other}) == bool(asked.plant))
     context = multiprocessing.get_context("spawn")

@@ -11,7 +11,9 @@ from tests.support.kits import World
 from tests.support.ledger import check_all, check_covered, check_ledger
 from tickwright.domain.executions import Execution
 from tickwright.domain.jobs import JobStatus, Overlap
+from tickwright.domain.limits import STANDARD
 from tickwright.domain.transitions import State
+from tickwright.services.claim import Claimed
 from tickwright.services.jobs import JobView
 
 
@@ -48,6 +50,8 @@ async def check_answer(scene: Scene, ending: Ending, name: str, answer: object) 
     """What was answered holds."""
     if name == "cancel" and isinstance(answer, JobView):
         await check_cancelled(scene, ending)
+    if name == "claim" and isinstance(answer, Claimed):
+        check_claim(scene, answer.execution)
     if not isinstance(answer, Execution):
         return
     row = await ending.world.kit.store.execution(answer.ref)
@@ -57,6 +61,13 @@ async def check_answer(scene: Scene, ending: Ending, name: str, answer: object) 
     if name == "redrive":
         assert row.generation >= answer.generation > 1
         assert row.redriven_at is not None
+
+
+def check_claim(scene: Scene, claimed: Execution) -> None:
+    """MutualExclusion: nobody was given what another holds, however the other's report went meanwhile."""
+    held = scene.held
+    if held is not None and (claimed.ref, claimed.generation) == (held.ref, held.generation):
+        assert held.lease_is_over(scene.now, STANDARD.clock_error_ms), f"a lease was stolen: {claimed}"
 
 
 async def check_cancelled(scene: Scene, ending: Ending) -> None:

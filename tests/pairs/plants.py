@@ -26,17 +26,6 @@ def _no_generation() -> None:
     _put(heads.Reopen, "decide", decide)
 
 
-def _same_epoch() -> None:
-    """A redrive keeps the epoch of the life that is over."""
-    right = moves.Redrive.decide
-
-    def decide(change: moves.Redrive, old: Execution | None) -> Execution | None:
-        new = right(change, old)
-        return None if new is None or old is None else replace(new, lease_epoch=old.lease_epoch)
-
-    _put(moves.Redrive, "decide", decide)
-
-
 def _any_strike() -> None:
     """Settle strikes what is owed by whatever life it finds."""
     right = executions.StrikeOwed.decide
@@ -87,7 +76,6 @@ def _put(place: object, name: str, bug: Callable[..., object]) -> None:
 PLANTS: Final[Mapping[str, Callable[[], None]]] = {
     **OF_CHAOS,
     "no-generation": _no_generation,
-    "same-epoch": _same_epoch,
     "any-strike": _any_strike,
     "owing": _owing,
     "no-page": _no_page,

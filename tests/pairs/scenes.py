@@ -5,7 +5,7 @@ Builds on the scenes of tests/failures. Must not know in which order anything ha
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 from tests.failures import scenes as failures
@@ -17,12 +17,14 @@ from tests.support.kits import World
 from tests.support.steps import MINUTE, claimed, lease_over_ms
 from tickwright.domain.attempts import Failure, Fatal, Success, an_error
 from tickwright.domain.executions import Execution
+from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable
 from tickwright.services.change_job import cancel_job, pause_job
 from tickwright.services.fire import fire
 from tickwright.services.memory import Memory
 from tickwright.services.redrive import redrive
 from tickwright.services.report import heartbeat, report
+from tickwright.services.resolve import resolve
 from tickwright.services.settle import settle
 from tickwright.services.submit import RequestKey
 
@@ -39,10 +41,10 @@ async def _pictured(world: World, held: Execution) -> Scene:
     return Scene(image=bytes(image), now=world.clock.now(), job=job, stale=stale, held=held)
 
 
-async def _first_claimed(world: World) -> Execution:
-    """The first of three ticks of a job that lets one run at a time, in a worker's hands, and no second attempt."""
+async def _first_claimed(world: World, attempts: int = 1) -> Execution:
+    """The first of three ticks of a job that lets one run at a time, in a worker's hands; no second attempt."""
     schedule = {"every": "PT1M", "endAt": world.text(3 * MINUTE)}
-    await world.submit(schedule=schedule, overlap={"mode": "skip"}, retryPolicy={"maxAttempts": 1})
+    await world.submit(schedule=schedule, overlap={"mode": "skip"}, retryPolicy={"maxAttempts": attempts})
     world.clock.advance(MINUTE)
     await fire(world.kit, 0, await world.due(), Memory())
     return await claimed(world, await world.only_execution())
@@ -64,12 +66,42 @@ async def a_dead_run(world: World) -> Scene:
     return await _pictured(world, held)
 
 
+async def a_run_under_way(world: World) -> Scene:
+    """Its worker is alive, and nobody else may have it."""
+    held = await _first_claimed(world, attempts=3)
+    return await _pictured(world, held)
+
+
+async def a_settled_death(world: World) -> Scene:
+    """The first run is dead, owes nothing, and stands on no page any more; its hint is used up."""
+    dead = await report(world.kit, await _first_claimed(world), BROKEN)
+    assert isinstance(dead, Execution)
+    await world.lose_hints()
+    for page in await world.pages():
+        await resolve(world.kit, page)
+    assert await world.pages() == []
+    return await _pictured(world, dead)
+
+
+async def a_second_life(world: World) -> Scene:
+    """The first run was redriven and runs again; somebody still has a reading of its death."""
+    dead = await report(world.kit, await _first_claimed(world), BROKEN)
+    assert isinstance(dead, Execution)
+    opened = await redrive(world.kit, TENANT, dead.ref.id, None)
+    assert isinstance(opened, Execution)
+    scene = await _pictured(world, await claimed(world, opened))
+    return replace(scene, waits=replace(dead, owed=dead.owed_at(State.DEAD), ttl=None))
+
+
 SCENES: Mapping[str, Callable[[World], Awaitable[Scene]]] = {
     "last": a_last_attempt,
     "dead": a_dead_run,
     "running": failures.SCENES["running"],
     "lease-over": failures.SCENES["lease-over"],
     "due": failures.SCENES["due-skip"],
+    "alive": a_run_under_way,
+    "redriven": a_second_life,
+    "settled": a_settled_death,
 }
 
 
@@ -83,7 +115,7 @@ def operations(scene: Scene) -> Mapping[str, Operation]:
         "complete": failures.reports(scene.held, Success(result="1")),
         "fail": failures.reports(scene.held, FLAKY),
         "reap": failures.reaps(scene.held),
-        "settle": _settles(scene.held),
+        "settle": _settles(scene.held, scene.waits),
         "cancel": lambda actor: cancel_job(actor.kit, TENANT, scene.job.job_id, None),
         "pause": lambda actor: pause_job(actor.kit, TENANT, scene.job.job_id, None),
         "edit": failures.edits(scene),
@@ -108,12 +140,13 @@ def _beats(held: Execution | None) -> Operation:
     return one
 
 
-def _settles(held: Execution | None) -> Operation:
-    """Somebody whose hint came again finds it ended, and does what is owed."""
+def _settles(held: Execution | None, seen_before: Execution | None) -> Operation:
+    """Somebody whose hint came again finds it ended, or found so in an earlier life, and does what is owed."""
 
     async def one(actor: Actor) -> object:
         assert held is not None
-        seen = await actor.kit.store.execution(held.ref)
+        is_old = seen_before is not None and seen_before.ref == held.ref
+        seen = seen_before if is_old else await actor.kit.store.execution(held.ref)
         return None if seen is None else await settle(actor.kit, seen)
 
     return one
@@ -149,6 +182,9 @@ _MEET: Mapping[str, tuple[str, ...]] = {
     "running": ("tick", "claim", "heartbeat", "complete", "fail", *_CHANGES),
     "lease-over": ("claim", "heartbeat", "complete", "fail", "reap"),
     "due": ("tick", *_CHANGES),
+    "alive": ("claim", "heartbeat", "complete", "fail", "reap"),
+    "settled": ("tick", "cancel", "pause", "run-now", "redrive"),
+    "redriven": ("heartbeat", "complete", "fail", "settle", "redrive"),
 }
 
 

@@ -1,0 +1,64 @@
+"""Does every pair of operations keep the promises in every order; and would a broken rule be found?
+
+The command `make pairs` does the same with a table; here each meeting is a test of its own.
+"""
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations_with_replacement
+
+import pytest
+
+from tests.pairs import plants
+from tests.pairs.explore import explored, explored_alone, scene_of
+from tests.pairs.scenes import OPERATIONS, Meeting, meetings
+
+# By scenes that are quick to explore; the others take a second or several each.
+_QUICK = ("alive", "redriven", "settled", "lease-over")
+MEETINGS = [
+    pytest.param(meeting, id=f"{meeting.one}-{meeting.other}-{meeting.scene}", marks=marks)
+    for meeting in meetings()
+    for marks in [() if meeting.scene in _QUICK else pytest.mark.slow]
+]
+# Which meeting shows a bug first, for each that can be put in.
+FOUND_BY = {
+    "no-fence": Meeting("claim", "complete", "dead"),
+    "two-keys": Meeting("cancel", "cancel", "last"),
+    "claim-anyway": Meeting("claim", "heartbeat", "alive"),
+    "no-retract": Meeting("cancel", "cancel", "running"),
+    "no-journal": Meeting("claim", "run-now", "dead"),
+    "no-generation": Meeting("claim", "redrive", "dead"),
+    "any-strike": Meeting("fail", "settle", "redriven"),
+    "owing": Meeting("settle", "redrive", "dead"),
+    "no-page": Meeting("redrive", "redrive", "settled"),
+    "no-tombstone": Meeting("tick", "cancel", "due"),
+}
+
+
+def test_every_two_of_the_twelve_operations_meet() -> None:
+    """Each with each other and with itself, in one scene at least."""
+    met = {frozenset({meeting.one, meeting.other}) for meeting in meetings()}
+
+    assert met == {frozenset(pair) for pair in combinations_with_replacement(OPERATIONS, 2)}
+    assert len(met) == 78
+
+
+@pytest.mark.sem("SEM-TICK-1", "SEM-FENCE-1", "SEM-OVERLAP-1", "SEM-CANCEL-1", "SEM-DEAD-1", "SEM-REDRIVE-1")
+@pytest.mark.parametrize("meeting", MEETINGS)
+async def test_the_promises_hold_whatever_the_order_and_whoever_dies(meeting: Meeting) -> None:
+    """Every order of the calls, a death at every boundary, and fresh processes until the world is quiet."""
+    found = await explored(meeting, await scene_of(meeting.scene))
+
+    assert found.violations == ()
+    assert found.endings > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", plants.PLANTS)
+def test_a_bug_that_is_put_in_is_found(plant: str) -> None:
+    """In a process of its own, since a plant replaces a rule for good."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, initializer=plants.install, initargs=(plant,)) as pool:
+        found = pool.submit(explored_alone, FOUND_BY[plant]).result()
+
+    assert found.violations != ()
