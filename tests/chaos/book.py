@@ -12,6 +12,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef
 
 PATIENCE_MS = 5_000  # of one scheduler at work: it takes all buckets over in a third of this
+_LEASES = 5  # or of this many bucket leases, where they are long: it takes three of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +52,12 @@ def books_of(history: History) -> list[Book]:
     rows: dict[str, list[Execution]] = defaultdict(list)
     for row in history.executions.values():
         rows[row.job_id].append(row)
+    patience_ms = max(PATIENCE_MS, _LEASES * history.durations.bucket_lease_ms)
     books = {
         story.job_id: Book(
             history=history,
             story=story,
-            expected=expected_of(story, in_time=lambda since, until: attended_ms(history, since, until) >= PATIENCE_MS),
+            expected=expected_of(story, in_time=lambda since, until: attended_ms(history, since, until) >= patience_ms),
             rows=sorted(rows[story.job_id], key=lambda row: row.key),
         )
         for story in history.stories

@@ -5,6 +5,7 @@ since a process that waits for the store cannot keep its leases. Must not change
 the store's own.
 """
 
+import inspect
 import os
 import signal
 import time
@@ -55,15 +56,23 @@ class Fate:
 class BrittleStore:
     """Wraps a store; reads go through as they are."""
 
-    def __init__(self, store: Store, fate: Fate, note_stall: Callable[[int], None]) -> None:
-        """`note_stall` is told how many nanoseconds a slow write took."""
+    def __init__(self, store: Store, fate: Fate, note_stall: Callable[[int], None], *, notes_reads: bool) -> None:
+        """`note_stall` is told how many nanoseconds a slow write took.
+
+        And a slow read, where it matters: a scheduler works through its buckets by reading, a worker's leases are kept
+        by writes alone.
+        """
         self._store = store
         self._fate = fate
         self._note_stall = note_stall
+        self._notes_reads = notes_reads
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the store's own methods
         """All that is not written here."""
-        return getattr(self._store, name)
+        found = getattr(self._store, name)
+        if not self._notes_reads or not inspect.iscoroutinefunction(found):
+            return found
+        return lambda *given, **named: self._timed(lambda: found(*given, **named))
 
     async def write(self, change: AnyChange) -> Outcome[Any]:
         """One write."""
@@ -86,13 +95,18 @@ class BrittleStore:
 
     async def _struck(self, aims: set[Aim], write: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the write answers
         self._fate.meet(aims, before=True)
+        try:
+            return await self._timed(write)
+        finally:
+            self._fate.meet(aims, before=False)
+
+    async def _timed(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the call answers
         began_ns = time.monotonic_ns()
         try:
-            return await write()
+            return await call()
         finally:
             if (took_ns := time.monotonic_ns() - began_ns) > _SLOW_NS:
                 self._note_stall(took_ns)
-            self._fate.meet(aims, before=False)
 
 
 def _aims_of(changes: Sequence[AnyChange]) -> set[Aim]:

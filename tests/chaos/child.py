@@ -118,7 +118,9 @@ async def main(settings: Settings) -> int:
 
 async def _live(settings: Settings, kit: Kit, telemetry: DiaryTelemetry, stop: asyncio.Event) -> None:
     fate = Fate(faults=list(settings.faults), over_at_ms=settings.quiet_at_ms)
-    brittle = replace(kit, store=cast("Store", BrittleStore(kit.store, fate, telemetry.stalled)))
+    reads = settings.role is Role.SCHEDULER
+    store = BrittleStore(kit.store, fate, telemetry.stalled, notes_reads=reads)
+    brittle = replace(kit, store=cast("Store", store))
     watching = asyncio.create_task(_watch_the_loop(telemetry))
     settings.ready.touch()
     await _serve(settings, brittle, stop)

@@ -43,19 +43,24 @@ class Pace:
     every_nth_job: int = 1
 
 
-_SCALED = 0.05
-# A call to an engine costs a hundred times one to a file: the loops look half as often, at half as many buckets, and
-# half the jobs are played. The lease of an execution stays as short as it is on the file, so that it is lost as often.
+_SCALE = 0.05
+# A call to an engine takes a hundred times one to a file, and four milliseconds of a processor: the loops go four times
+# slower, over half the buckets, and a third of the jobs is played. Leases of executions and the journal keep their
+# pace, so that runs are lost and repaired as often as on the file.
 PACES: Mapping[Kind, Pace] = {
-    Kind.EMBEDDED: Pace(durations=STANDARD.scaled(_SCALED), buckets=8),
+    Kind.EMBEDDED: Pace(durations=STANDARD.scaled(_SCALE), buckets=8),
     Kind.AWS: Pace(
         durations=replace(
-            STANDARD.scaled(2 * _SCALED),
-            lease_ms=STANDARD.scaled(_SCALED).lease_ms,
-            heartbeat_ms=STANDARD.scaled(_SCALED).heartbeat_ms,
+            STANDARD.scaled(_SCALE),
+            tick_ms=200,
+            lookahead_ms=1_000,
+            bucket_lease_ms=2_000,
+            bucket_renew_ms=600,
+            watch_ms=1_000,
+            missed_after_ms=6_000,
         ),
         buckets=4,
-        every_nth_job=2,
+        every_nth_job=3,
     ),
 }
 
@@ -124,7 +129,7 @@ async def process_kit(place: Mapping[str, Any], telemetry: Telemetry, member: st
     """The kit of a process, wired as in the product. Raises StoreUnusable if the place cannot be opened for now."""
     pace = PACES[Kind(place["kind"])]
     if place["kind"] == Kind.EMBEDDED.value:
-        async with embedded_kit(Path(place["path"]), telemetry, scale=_SCALED, buckets=pace.buckets) as kit:
+        async with embedded_kit(Path(place["path"]), telemetry, scale=_SCALE, buckets=pace.buckets) as kit:
             yield kit
         return
     with aws_kit(place, telemetry, member=member) as kit:

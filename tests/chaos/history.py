@@ -176,4 +176,5 @@ class History:
     letters: frozenset[ExecutionRef]
     durations: Durations
     last_tick_ms: int
+    apart_ms: int = 0  # how far two machines' clocks may be apart
     broken: Sequence[str] = ()  # what a process said about a bug of its own, or how it ended unasked

@@ -12,8 +12,9 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -109,6 +110,7 @@ class Proxy:
     upstream: str
     start_ms: int
     log: int  # the file that faults are written to
+    calls: Counter[str] = field(default_factory=Counter)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection of a caller, until either side ends it."""
@@ -123,14 +125,15 @@ class Proxy:
                     return
                 writer.write(answer)
                 await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            return  # one of the two is gone: so is the other's connection
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            return  # one of the two is gone, or the run is over: so is the other's connection
         finally:
             connection.close()
             writer.close()
 
     async def _answer(self, connection: Connection, request: Whole) -> bytes | None:
         """What the caller is told; None ends the connection without a word."""
+        self.calls[request.operation] += 1
         fault = self.fate.meet(request.member, request.operation, _now_ms() - self.start_ms)
         if fault is None:
             return (await connection.ask(request)).raw
@@ -144,7 +147,13 @@ class Proxy:
 
     def _note(self, request: Whole, fault: Fault) -> None:
         about = {"service": self.fate.service.value, "member": request.member, "operation": request.operation}
-        line = {**about, "fault": fault.kind.value, "forMs": fault.for_ms, "wallMs": _now_ms()}
+        self._write({**about, "fault": fault.kind.value, "forMs": fault.for_ms, "wallMs": _now_ms()})
+
+    def close(self) -> None:
+        """Say how much was asked."""
+        self._write({"service": self.fate.service.value, "calls": dict(self.calls)})
+
+    def _write(self, line: Mapping[str, object]) -> None:
         os.write(self.log, json.dumps(line).encode() + b"\n")
 
 
@@ -182,6 +191,7 @@ async def main() -> None:
             proxy = Proxy(fate=fate, upstream=upstream, start_ms=orders["startMs"], log=log)
             server, places[name] = await listen(proxy)
             stack.callback(server.close)
+            stack.callback(proxy.close)
         print(json.dumps(places), flush=True)
         await lines.read()
 

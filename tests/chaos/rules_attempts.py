@@ -17,7 +17,9 @@ def attempts_are_in_order(book: Book) -> Iterator[Violation]:
         for one, two in pairwise(attempts):
             if one.epoch == two.epoch:
                 yield book.told("EpochMonotone", f"{row.key}: epoch {one.epoch} on {one.member} and {two.member}")
-            elif two.claimed_ms < one.claimed_ms or (two.attempt < one.attempt and row.generation == 1):
+            elif two.claimed_ms + book.history.apart_ms < one.claimed_ms or (
+                two.attempt < one.attempt and row.generation == 1
+            ):
                 yield book.told("EpochMonotone", f"{row.key}: epoch {two.epoch} was claimed before {one.epoch}")
         if any(attempt.attempt > row.max_attempts for attempt in attempts):
             yield book.told("AttemptsBounded", f"{row.key}: an attempt over {row.max_attempts}")
@@ -46,10 +48,10 @@ def no_double_run(book: Book) -> Iterator[Violation]:
     for row in book.rows:
         for one, two in pairwise(book.of(row)):
             over_ms = two.claimed_ms if one.ended_ms is None else one.ended_ms
-            in_time = one.outcome not in {None, "cut"} and two.claimed_ms < over_ms
+            in_time = one.outcome not in {None, "cut"} and two.claimed_ms + book.history.apart_ms < over_ms
             lost = _stalled_ms(book, one, two.claimed_ms) >= durations.lease_ms - 2 * durations.heartbeat_ms
             if (
-                in_time and not lost and two.claimed_ms < one.deadline_ms
+                in_time and not lost and two.claimed_ms + book.history.apart_ms < one.deadline_ms
             ):  # past its time limit code in a thread runs on
                 yield book.told(
                     "NoDoubleRun", f"{row.key}: epoch {two.epoch} began while {one.epoch} ran on {one.member}"

@@ -71,7 +71,7 @@ def overlap_policy(book: Book) -> Iterator[Violation]:
     )
     for one, two in pairwise(begun):
         first = book.of(two)[0]
-        if one.finished_at is None or one.finished_at > first.claimed_ms:
+        if one.finished_at is None or one.finished_at > first.claimed_ms + book.history.apart_ms:
             yield book.told(
                 "OverlapPolicy", f"{two.key} began at {first.claimed_ms}, {one.key} ended at {one.finished_at}"
             )

@@ -188,7 +188,7 @@ def _faults(folder: Path) -> Counter[str]:
     path = folder / FAULTS
     lines = path.read_text().splitlines() if path.exists() else []
     told = [json.loads(line) for line in lines]
-    return Counter(f"{line['service']}.{line['fault']}" for line in told)
+    return Counter(f"{line['service']}.{line['fault']}" for line in told if "fault" in line)
 
 
 def _events(folder: Path, kit: Kit) -> Counter[str]:
