@@ -16,6 +16,7 @@ from tests.chaos.jobs import Plan as JobPlan
 from tests.sim.draws import Stream
 
 LAST_TICK_MS = 16_000
+CLOCK_ERROR_MS = 50  # what the product allows for at this scale
 KINDS_HERE = tuple((kind, weight, maker) for kind, weight, maker in KINDS if kind != "hog")  # a pause is the same
 
 
@@ -60,6 +61,7 @@ class Plan:
     latency_ms: int = 2
     lag_ms: int = 0  # how far the indexes may be behind
     loss: float = 0.0  # of hints
+    skew_ms: int = 0  # how far a machine's clock may be off, either way
     double: float = 0.0
     late: float = 0.0
     faults: tuple[Fault, ...] = ()
@@ -102,6 +104,8 @@ def plan_of(seed: int) -> Plan:
     )
     if draw.chance(0.04):
         return replace(plan, latency_ms=2, lag_ms=0, loss=0.0, late=0.0)
+    if draw.chance(0.4):
+        plan = replace(plan, skew_ms=CLOCK_ERROR_MS)
     return replace(plan, faults=_faults(plan), outages=_outages(draw))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from tests.chaos.history import Attempt
 from tests.sim.process import Process
 from tickwright.domain.attempts import Failure, Fatal, RetryLater, Success, UserResult, an_error
+from tickwright.ports.clock import Clock
 from tickwright.ports.runner import Invocation
 
 _LATER_S = 0.3
@@ -39,7 +40,8 @@ class SimRunner:
 
     process: Process
     diary: Diary
-    now_ms: Callable[[], int]
+    now_ms: Callable[[], int]  # true time, which orders the evidence
+    clock: Clock  # this machine's
 
     async def run(self, invocation: Invocation) -> UserResult:
         """One attempt, to be cancelled where it waits, or deaf to that."""
@@ -89,7 +91,7 @@ class SimRunner:
             "scheduled_ms": execution.scheduled_at,
             "claimed_ms": invocation.deadline_at - does["timeoutMs"],
             "deadline_ms": invocation.deadline_at,
-            "started_ms": self.now_ms(),
+            "started_ms": self.clock.now(),
             "started_ns": self.now_ms() * _NS + self.diary.lines,
         }
         return name
@@ -97,5 +99,10 @@ class SimRunner:
     def _end(self, name: tuple[str, int, str], outcome: str, mark: str | None = None) -> None:
         self.diary.lines += 1
         now = self.now_ms()
-        ended = {"ended_ms": now, "ended_ns": now * _NS + self.diary.lines, "outcome": outcome, "mark": mark}
+        ended = {
+            "ended_ms": self.clock.now(),
+            "ended_ns": now * _NS + self.diary.lines,
+            "outcome": outcome,
+            "mark": mark,
+        }
         self.diary.ended[name] = ended

@@ -29,6 +29,7 @@ def shrunk(plan: Plan, shows: Shows, *, tries: int = 200) -> Plan:
         {"double": 0.0},
         {"late": 0.0},
         {"lag_ms": 0},
+        {"skew_ms": 0},
         {"latency_ms": 2},
         {"schedulers": 1},
         {"workers": 1},

@@ -153,7 +153,7 @@ class Simulation:
             case "s":
                 return SchedulerLoop(kit, process.member, slot=number, slots=self.plan.schedulers).run
             case "w":
-                runner = SimRunner(process, self.diary, self.now_ms)
+                runner = SimRunner(process, self.diary, self.now_ms, kit.clock)
                 worker_id = WorkerId(process.member)
                 return WorkerLoop(kit, {"python": runner}, worker_id, poll_ms=_EMPTY_POLL_MS, grace_ms=_GRACE_MS).run
             case _:
@@ -173,13 +173,18 @@ class Simulation:
         kit = Kit(
             store=SimStore(self.state, process),
             queue=SimQueue(self.queues, process),
-            clock=SimClock(self.now_ms, process),
+            clock=SimClock(self.now_ms, process, self._off_ms(name, draws)),
             entropy=SimEntropy(self._lives * _TOKENS_OF_A_LIFE, draws.fraction, an_id),
             telemetry=self.telemetry,
             durations=DURATIONS,
             buckets=BUCKETS,
         )
         return kit, process
+
+    def _off_ms(self, name: str, draws: Stream) -> int:
+        """The owners' clock is right: what they are told is compared with it."""
+        skew_ms = self.plan.skew_ms
+        return draws.between(-skew_ms, skew_ms) if skew_ms and name != "a0" else 0
 
     def _died(self, process: Process, away_ms: int) -> None:
         self.seen["crash"] += 1
@@ -215,7 +220,7 @@ class Simulation:
         kit, process = self._life("z0")
         scheduler, watch = SchedulerLoop(kit, process.member), WatchLoop(kit)
         draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        runner = SimRunner(process, self.diary, self.now_ms)
+        runner = SimRunner(process, self.diary, self.now_ms, kit.clock)
         worker = Worker(kit=kit, runners={"python": runner}, worker_id=WorkerId(process.member), draining=draining)
         self._since_ms[process.member] = self.now_ms()
         for _ in range(_DRAIN_STEPS):
@@ -263,6 +268,7 @@ class Simulation:
             letters=frozenset(letter.ref for letter in self.queues.letters),
             durations=DURATIONS,
             last_tick_ms=NOON + LAST_TICK_MS,
+            apart_ms=2 * self.plan.skew_ms,
             broken=[*self.telemetry.broken, *driver.broken],
         )
         self.seen.update({f"event.{name}": count for name, count in self.telemetry.counts.items()})
