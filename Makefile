@@ -144,6 +144,10 @@ sim: setup ## The real services and loops in virtual time, a plan of faults a se
 pairs: setup ## Any two operations on one job, every order of their calls, every death (PLANT= SCENE=)
 	@$(PY) -m tests.pairs $(if $(PLANT),PLANT=$(PLANT)) $(if $(SCENE),SCENE=$(SCENE)) $(ARGS)
 
+.PHONY: scenario
+scenario: setup ## The fleet dies, traffic triples, the store fails over: NAME=fleet-crash, spike or db-failover (SIZE=)
+	@$(PY) -m tests.scenarios $(NAME) $(if $(SIZE),--size $(SIZE)) $(ARGS)
+
 # ---------------------------------------------------------------- clean
 
 .PHONY: clean

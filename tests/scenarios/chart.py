@@ -37,8 +37,10 @@ class _Axis:
     def over(values: Sequence[float], *, logarithmic: bool) -> "_Axis":
         if logarithmic:
             shown = [value for value in values if value > 0] or [1.0]
-            return _Axis(10 ** math.floor(math.log10(min(shown))), 10 ** math.ceil(math.log10(max(shown))), True)
-        return _Axis(min([0.0, *values]), max([1.0, *values]), False)
+            return _Axis(
+                10 ** math.floor(math.log10(min(shown))), 10 ** math.ceil(math.log10(max(shown))), logarithmic=True
+            )
+        return _Axis(min([0.0, *values]), max([1.0, *values]), logarithmic=False)
 
     def part(self, value: float) -> float:
         """How far along a value lies, from 0 to 1."""
@@ -57,10 +59,9 @@ class _Axis:
 def drawn(charts: Sequence[Chart]) -> str:
     """All of them, one below the other."""
     height = _HEIGHT * len(charts)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" '
-        f'font-size="12"><rect width="{_WIDTH}" height="{height}" fill="white"/>'
-    ]
+    size = f'width="{_WIDTH}" height="{height}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">'
+    parts = [head, f'<rect {size} fill="white"/>']
     for number, chart in enumerate(charts):
         parts += [f'<g transform="translate(0 {number * _HEIGHT})">', *_chart(chart), "</g>"]
     return "\n".join([*parts, "</svg>", ""])

@@ -26,7 +26,7 @@ _KILLED = _FLEET[:3]
 _LEAD_MS = 30_000
 _CRASH_MS = 45_000  # after the runs were due: every one is held, some have had their effect
 _BACK_MS = 30_000
-_FROZEN_MS = 120_000
+_FROZEN_MS = 150_000
 _ENOUGH_MS = 600_000
 _STEP_MS = 5_000
 
@@ -63,10 +63,10 @@ class Scene:
     house: Installation
     sinks: dict[str, Sink] = field(
         default_factory=lambda: {
-            "neither": Sink(False, False),
-            "fence alone": Sink(True, False),
-            "key alone": Sink(False, True),
-            "fence and key": Sink(True, True),
+            "neither": Sink(has_fence=False, has_key=False),
+            "fence alone": Sink(has_fence=True, has_key=False),
+            "key alone": Sink(has_fence=False, has_key=True),
+            "fence and key": Sink(has_fence=True, has_key=True),
         }
     )
     code: set["asyncio.Task[UserResult]"] = field(default_factory=set)
@@ -136,7 +136,9 @@ class Scene:
             "recoveredS": self.curves["runs that succeeded"][-1][0],
             "sinks": sinks,
         }
-        chart = Chart(title="Fleet crash", across="seconds after the runs were due", up="count", lines=dict(self.curves))
+        chart = Chart(
+            title="Fleet crash", across="seconds after the runs were due", up="count", lines=dict(self.curves)
+        )
         return Outcome(name=NAME, figures=figures, expected=expected, charts=[chart])
 
 

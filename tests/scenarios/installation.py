@@ -7,7 +7,7 @@ charge it. Must not know what a scenario proves.
 import asyncio
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -76,6 +76,10 @@ class DueIndex:
         more = found[-1] if len(found) == limit else None
         return Listing(items=[self.heads[JobId(key.split()[1])] for key in found], next_key=more)
 
+    def forget(self) -> None:
+        """Count from here."""
+        self.reads, self.items, self.read_units = 0, 0, 0.0
+
     def charge(self, items: int) -> None:
         """Count one read of so many heads."""
         self.reads += 1
@@ -114,7 +118,7 @@ class Start:
 
 @dataclass(slots=True)
 class Installation:
-    """One installation. `process_of` makes its processes: a scenario may bring a kind that fails in a way of its own."""
+    """One installation. `process_of` makes its processes: a scenario may bring ones that fail in their own way."""
 
     seed: int
     start_ms: int = NOON
@@ -195,7 +199,12 @@ class Installation:
         """Let something go on beside the scenario."""
         working = asyncio.create_task(work)
         self._running.add(working)
-        working.add_done_callback(self._running.discard)
+        working.add_done_callback(self._ended)
+
+    def _ended(self, working: "asyncio.Task[None]") -> None:
+        self._running.discard(working)
+        if not working.cancelled() and (broken := working.exception()) is not None:
+            self.telemetry.broken.append(repr(broken))
 
     async def close(self) -> None:
         """Stop whoever can stop."""
@@ -204,9 +213,9 @@ class Installation:
             await asyncio.wait(set(self._running), timeout=60)
 
     # --- what its owners do and see ------------------------------------------------------------------------------
-    async def submit(self, kit: Kit, key: str, body: dict[str, object]) -> Submitted | Refusal:
+    async def submit(self, kit: Kit, key: str, body: Mapping[str, object]) -> Submitted | Refusal:
         """One request of a client. Raises StoreUnavailable where the API answers 503."""
-        spec = read_spec({"target": _TARGET} | body, identity=HashIdentity("acme", key), now=kit.clock.now())
+        spec = read_spec({"target": _TARGET, **body}, identity=HashIdentity("acme", key), now=kit.clock.now())
         return await submit(kit, TENANT, spec, RequestKey(key=f"POST /v1/jobs {key}", body_hash="a" * 64))
 
     def rows(self) -> list[Execution]:

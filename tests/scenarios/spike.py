@@ -1,4 +1,4 @@
-"""Scenario spike: traffic triples at the top of the hour; and what a look for due jobs costs, with an index and without.
+"""Scenario spike: traffic triples at the top of the hour; and what a look for due jobs costs, by index or not.
 
 Jobs of every minute give a steady load; on the hour, hourly jobs bring twice as many again in one second, one in
 twenty of them in the high lane. The control looks for due jobs by reading all of them, as polling of a table without
@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from tests.scenarios.chart import Chart
 from tests.scenarios.installation import DueIndex, Installation, played
 from tests.scenarios.outcome import Outcome, at_percent, spread_ms
-
 from tests.support.clocks import NOON
 from tickwright.domain.attempts import Success, UserResult
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
 from tickwright.domain.transitions import State
-
 from tickwright.ports.runner import Invocation
 from tickwright.services.fire import fire
 from tickwright.services.kit import Kit
@@ -52,8 +50,6 @@ class Quick:
         return Success()
 
 
-
-
 @dataclass(slots=True)
 class Spike:
     """The hour's turn: `size` runs in each second of a usual minute."""
@@ -61,7 +57,7 @@ class Spike:
     house: Installation
     size: int
 
-    async def play(self) -> Outcome:
+    async def play(self) -> None:
         """Two minutes before the hour, the minute of it, two after."""
         house = self.house
         house.schedule(2)
@@ -70,7 +66,6 @@ class Spike:
         await self._submit_all()
         await house.clock.sleep_until(Instant(NOON + (1 + _AFTER_MIN) * _MINUTE_MS + 5_000))
         await house.close()
-        return self._outcome(curve_of(_CURVE[: 3 if self.size < 10 else None]))
 
     async def _submit_all(self) -> None:
         """In the first minute, each a period before its first tick; so the load is even from the second on."""
@@ -83,19 +78,21 @@ class Spike:
             await self._submit(kit, f"hourly-{number}", {"cron": "0 * * * *", "timezone": "UTC"}, number)
 
     async def _submit(self, kit: Kit, name: str, schedule: dict[str, str], number: int) -> None:
-        body = {"schedule": schedule, "lane": "high" if number % _HIGH_EACH == 0 else "normal"}
+        body = {"schedule": schedule, "priority": "high" if number % _HIGH_EACH == 0 else "normal"}
         assert isinstance(await self.house.submit(kit, name, body), Submitted)
 
-    def _outcome(self, costs: "Sequence[Cost]") -> Outcome:
+    def outcome(self, costs: "Sequence[Cost]") -> Outcome:
+        """What it came to, beside what looking costs."""
         lags = {name: self._lags(*span) for name, span in _SPANS.items()}
         high = self._lags(*_SPANS["during"], lane=Lane.HIGH)
         first, last = costs[0], costs[-1]
         grew, polled = last.jobs / first.jobs, last.polled_items_s / first.polled_items_s
         runs = Counter(start.execution_id for start in self.house.starts)
-        states = Counter(row.state for row in self.house.rows())
+        ends_ms = NOON + (1 + _AFTER_MIN) * _MINUTE_MS
+        states = {row.state for row in self.house.rows() if row.scheduled_at < ends_ms}
         expected = {
             "traffic triples in the minute of the hour": 2.9 < len(lags["during"]) / len(lags["before"]) * 2 < 3.1,
-            "every execution succeeded, in one attempt": set(states) == {State.SUCCEEDED} and max(runs.values()) == 1,
+            "every execution succeeded, in one attempt": states == {State.SUCCEEDED} and max(runs.values()) == 1,
             "nothing starts early": min(map(min, lags.values())) >= 0,
             "a high run starts within a second in the spike": max(high) <= 1_000,
             "after the spike half of the runs start as soon as before": at_percent(lags["after"], 50)
@@ -193,11 +190,12 @@ def _looked(count: int, *, polls: bool) -> tuple[DueIndex, int]:
             often = {"every": "PT1M", "phase": f"PT{(number * 587 % 1_000) * 60 / 1_000}S"}
             schedule = often if number < _CURVE_DUE else {"every": "P1D", "phase": "PT6H"}
             assert isinstance(await house.submit(kit, f"job-{number}", {"schedule": schedule}), Submitted)
-        await house.clock.sleep_until(Instant(NOON))
         if polls:
             house.keep(Poller(house.life("s0"), house.due).run(house.stop))
         else:
             house.schedule(1)
+        await house.clock.sleep_until(Instant(NOON))
+        house.due.forget()  # who has just started reads every head once, for the zone rules
         await house.clock.sleep_until(Instant(NOON + _CURVE_MS))
         rows = [row for row in house.rows() if NOON + 10_000 <= row.scheduled_at < NOON + _CURVE_MS]
         return house.due, len(rows)
@@ -249,4 +247,6 @@ def _cost_chart(costs: Sequence[Cost]) -> Chart:
 def play(*, size: int = 20, seed: int = 1) -> Outcome:
     """`size` runs a second before the hour."""
     start_ms = NOON - (1 + _BEFORE_MIN) * _MINUTE_MS
-    return played(lambda: Spike(Installation(seed, start_ms=start_ms, buckets=4), size).play())
+    scene = Spike(Installation(seed, start_ms=start_ms), size)
+    played(scene.play)
+    return scene.outcome(curve_of(_CURVE[: 3 if size < 10 else None]))

@@ -1,0 +1,72 @@
+"""A process whose store changes its leader: first its writes are applied and not answered, then nothing is applied.
+
+It repeats what was not answered as the adapters do, by their own policy and judged by the item; with a patience of one
+try it does not. The queue is another service and stays. Must not know what is written.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tests.sim.clock import SimClock, SimEntropy
+from tests.sim.process import Network, Process
+from tests.support.builders import an_id
+from tickwright.adapters.aws.patience import Patience, Persistence, TryAgain
+from tickwright.ports.faults import QueueUnavailable, Unavailable
+
+AnswerT = TypeVar("AnswerT")
+
+GONE_FROM_MS = 8_000  # after the start
+GONE_MS = 500  # no answer for so long
+APPLIED_MS = 150  # of these: the old leader still applies what reaches it
+IMPATIENT = Patience(tries_max=1)
+
+
+def _is_mute(network: Network) -> bool:
+    return GONE_FROM_MS <= network.now_ms() - network.start_ms < GONE_FROM_MS + GONE_MS
+
+
+@dataclass(slots=True)
+class FailingOver(Process):
+    """One life of a slot, with the patience of its store's adapter."""
+
+    patience: Patience = field(default_factory=Patience)
+
+    async def call(self, do: Callable[[], AnswerT], fault: type[Unavailable], *, writes: bool = False) -> AnswerT:
+        """One call; applied or not, nobody says so while the store is gone."""
+        if issubclass(fault, QueueUnavailable):
+            await self._travel()
+            answer = do()
+            await self._travel()
+            return answer
+
+        async def attempt() -> AnswerT:
+            answer = await self._answer(Process.call(self, do, fault, writes=writes))
+            if _is_mute(self.network):
+                raise TryAgain("the reply was lost")
+            return answer
+
+        return await self._persistence(fault).persist("a call", attempt)
+
+    async def call_each(
+        self, each: Sequence[Callable[[], AnswerT]], fault: type[Unavailable]
+    ) -> list[AnswerT | Unavailable]:
+        """The same for several writes in one message."""
+
+        async def attempt() -> list[AnswerT | Unavailable]:
+            answers = await Process.call_each(self, each, fault)
+            if _is_mute(self.network) or any(isinstance(one, Unavailable) for one in answers):
+                raise TryAgain("a reply was lost")
+            return answers
+
+        return await self._persistence(fault).persist("a batch", attempt)
+
+    async def _answer(self, calling: Awaitable[AnswerT]) -> AnswerT:
+        try:
+            return await calling
+        except Unavailable as unanswered:
+            raise TryAgain(str(unanswered)) from unanswered
+
+    def _persistence(self, fault: type[Unavailable]) -> Persistence:
+        clock, entropy = SimClock(self.network.now_ms, self), SimEntropy(0, self.draws.fraction, an_id)
+        return Persistence(clock=clock, entropy=entropy, patience=self.patience, fault=fault)
