@@ -13,7 +13,7 @@ LOCKS = [source.with_suffix(".lock") for source in SOURCES]
 # Resolved by itself: it pins its own botocore.
 APART = {ROOT / "requirements" / "ministack.lock"}
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)", re.MULTILINE)
-NAMED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[\w,-]+\])?(==\S+)?$")
+NAMED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[\w,-]+\])?(==[^\s;]+)?(?:; .+)?$")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
 
