@@ -226,12 +226,12 @@ def _of_head(old: Head) -> Iterator[Any]:
         yield Occupy(job_id=old.job_id, version=version, seen_active=seen, active=active)
     for version in (1, 2):
         yield StillOpen(job_id=old.job_id, version=version)
-    for seen, active, before in product((None, _ACTIVE), (None, _OTHER), (None, _REOPENED)):
+    for seen, takes, before in product((None, _ACTIVE), (None, _OTHER), (None, _REOPENED)):
         yield Reopen(
             job_id=old.job_id,
             version=2,
             seen_active=seen,
-            active=active,
+            active=takes,
             seen_reopened=before,
             reopened=Reopened(since=TICK, until=LATER),
         )

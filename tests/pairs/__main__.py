@@ -60,11 +60,11 @@ def table(found: Iterable[Found]) -> Iterator[str]:
     for one in found:
         pairs[one.meeting.one, one.meeting.other].append(one)
     yield f"{'pair':24}{'scenes':40}{'orders':>8}{'endings':>9}{'wrong':>7}"
-    for (one, other), those in sorted(pairs.items(), key=lambda item: [OPERATIONS.index(name) for name in item[0]]):
+    for (first, second), those in sorted(pairs.items(), key=lambda item: [OPERATIONS.index(name) for name in item[0]]):
         scenes = ", ".join(sorted(each.meeting.scene for each in those))
         orders, endings = sum(each.orders for each in those), sum(each.endings for each in those)
         wrong = sum(len(each.violations) for each in those)
-        yield f"{f'{one} + {other}':24}{scenes:40}{orders:8}{endings:9}{wrong:7}"
+        yield f"{f'{first} + {second}':24}{scenes:40}{orders:8}{endings:9}{wrong:7}"
 
 
 def main() -> int:
