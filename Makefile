@@ -133,8 +133,8 @@ bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)
 	@$(PY) -m tests.bench.lag --jobs $(N) $(ARGS)
 
 .PHONY: chaos
-chaos: setup ## Kill and freeze schedulers and workers, then count (SECONDS=54 SEED=)
-	@$(PY) -m tests.chaos SECONDS=$(SECONDS) $(if $(SEED),SEED=$(SEED)) $(ARGS)
+chaos: setup $(if $(filter aws both,$(STORE)),setup-emulators) ## Kill and freeze processes, then count (SECONDS=54 SEED= STORE=embedded|aws|both)
+	@$(PY) -m tests.chaos SECONDS=$(SECONDS) STORE=$(STORE) $(if $(SEED),SEED=$(SEED)) $(ARGS)
 
 .PHONY: sim
 sim: setup ## The real services and loops in virtual time, a plan of faults a seed (SEEDS=2000 FROM=0 PLANT= PLAN=file)

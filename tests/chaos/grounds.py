@@ -70,6 +70,7 @@ class Watch(Protocol):
 
     stalls: list[Stall]  # when the store could not be used by anybody
     busy_ms: int  # how long that has been so up to now
+    purges: int  # how often the ready queues were emptied
 
     async def watch(self) -> None:
         """Until cancelled."""

@@ -24,6 +24,7 @@ class Probe:
     path: Path
     stalls: list[Stall] = field(default_factory=list)
     busy_ms: int = 0
+    purges: int = 0  # of no concern to a file: its queues lie in it
 
     async def watch(self) -> None:
         """Look until cancelled."""

@@ -71,6 +71,13 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
             return found
 
 
+async def end(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, whatever its other side has done meanwhile."""
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+
+
 class Connection:
     """One connection to the service, opened when it is needed, and again when it was closed meanwhile."""
 
@@ -82,23 +89,22 @@ class Connection:
     async def ask(self, request: Whole) -> Whole:
         """Its answer. A connection that was found closed is replaced; one that breaks in the middle is an error."""
         if self._streams is None or self._streams[0].at_eof():
-            self.close()
+            await self.close()
             self._streams = await asyncio.open_connection(*self._address, limit=_HEAD_BYTES_MAX)
         reader, writer = self._streams
         writer.write(request.raw)
         await writer.drain()
         answer = await read_whole(reader)
         if answer is None:
-            self.close()
             raise ConnectionError("the service closed the connection")
         if answer.headers.get("connection", "").lower() == "close":
-            self.close()
+            await self.close()
         return answer
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Let go of it."""
         if self._streams is not None:
-            self._streams[1].close()
+            await end(self._streams[1])
         self._streams = None
 
 
@@ -128,8 +134,8 @@ class Proxy:
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             return  # one of the two is gone, or the run is over: so is the other's connection
         finally:
-            connection.close()
-            writer.close()
+            await connection.close()
+            await end(writer)
 
     async def _answer(self, connection: Connection, request: Whole) -> bytes | None:
         """What the caller is told; None ends the connection without a word."""

@@ -108,7 +108,7 @@ async def _play(options: Options, timetable: Timetable, folder: Path, ground: Gr
         violations=check(history),
         events=_events(folder, kit),
         faults=_faults(folder),
-        counts=driver.counts + company.counts,
+        counts=driver.counts + company.counts + Counter(purges=ground.watch.purges),
         drained_after_s=drained_after_s,
     )
 
@@ -224,7 +224,7 @@ def summary(options: Options, result: Result) -> Mapping[str, object]:
         "storeFaults": result.events[EventName.STORE_FAULT.value],
         **{
             name: result.counts[name]
-            for name in ("starts", "kills", "freezes", "terms", "outages", "busyStarts", "askedAgain")
+            for name in ("starts", "kills", "freezes", "terms", "outages", "busyStarts", "askedAgain", "purges")
         },
         "storeUnwell": sum(stall.member == EVERYBODY for stall in history.stalls),
         "queueFaults": result.events[EventName.QUEUE_FAULT.value],
