@@ -16,6 +16,7 @@ ARGS ?=
 N ?= 1000
 SECONDS ?= 54
 SEED ?=
+SIZE ?= fast
 SEEDS ?= 2000
 FROM ?= 0
 PLANT ?=
@@ -105,6 +106,10 @@ semantics: setup ## Write docs/semantics.md again
 .PHONY: test
 test: setup setup-emulators static generated gate ## Everything but the nightly sets
 	@$(PY) -m pytest -n $(JOBS) tests
+
+.PHONY: models
+models: setup ## Check the models of the protocol, every row against its verdict (SIZE=night ARGS="only=Tick trace")
+	@$(PY) tools/models.py $(SIZE) jobs=$(JOBS) $(ARGS)
 
 .PHONY: nightly
 nightly: setup setup-emulators ## The long sets: more examples, more seeds

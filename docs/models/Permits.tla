@@ -33,10 +33,9 @@ Died(v) == [v EXCEPT !.crashes = IF Crashes = Unlimited THEN @ ELSE @ + 1]
 End(v, x, st, owes) == [v EXCEPT !.st[x] = st, !.owed = IF owes THEN @ \cup {x} ELSE @]
 
 \* ------------------------------------------------------------------ before a hint is sent, by whomever
+Pick(i, y) == /\ w.p[i].pc = "idle" /\ y \in w.pages /\ y \notin w.hints /\ (w.st[y] = "QUEUED" \/ (w.st[y] = "WAITING" /\ KeepsWaiting))
+  /\ w' = [w EXCEPT !.p[i] = [Idle EXCEPT !.pc = IF w.st[y] = "QUEUED" THEN "add" ELSE "again", !.x = y, !.gen = w.gen[y]]]
 Start(i) == LET x == w.p[i].x k == Key(x, w.p[i].gen) IN
-  \/ /\ w.p[i].pc = "idle"
-     /\ \E y \in w.pages : /\ y \notin w.hints /\ (w.st[y] = "QUEUED" \/ (w.st[y] = "WAITING" /\ KeepsWaiting))
-          /\ w' = [w EXCEPT !.p[i] = [Idle EXCEPT !.pc = IF w.st[y] = "QUEUED" THEN "add" ELSE "again", !.x = y, !.gen = w.gen[y]]]
   \/ w.p[i].pc = "add" /\ w' = IF Room(k) THEN [Taken(w, k) EXCEPT !.p[i].pc = "send"] ELSE [w EXCEPT !.p[i].pc = "wait"]
   \/ /\ w.p[i].pc = "wait"
      /\ w' = IF w.st[x] = "QUEUED" /\ w.gen[x] = w.p[i].gen THEN [w EXCEPT !.st[x] = "WAITING", !.p[i].pc = IF AddsOnceMore THEN "again" ELSE "idle"]
@@ -85,11 +84,11 @@ Heal == /\ Heals /\ Cardinality(w.holders) >= w.limit /\ (\E x \in E : w.st[x] =
 
 Next ==
   \/ Lower \/ Heal
-  \/ \E i \in P : Start(i) \/ StarterDies(i)
+  \/ \E i \in P : (\E y \in E : Pick(i, y)) \/ Start(i) \/ StarterDies(i)
   \/ \E i \in F : Settle(i) \/ SettlerDies(i)
   \/ \E x \in E : Claim(x) \/ Finish(x) \/ Delete(x) \/ Lose(x) \/ OldHint(x) \/ Cancel(x) \/ Redrive(x) \/ Drop(x)
 Fair ==
-  /\ WF_w(Heal) /\ (\A i \in P : WF_w(Start(i))) /\ (\A i \in F : WF_w(Settle(i)))
+  /\ WF_w(Heal) /\ (\A i \in P : WF_w(Start(i)) /\ \A y \in E : SF_w(Pick(i, y))) /\ (\A i \in F : WF_w(Settle(i)))
   /\ \A x \in E : WF_w(Claim(x)) /\ WF_w(Finish(x)) /\ WF_w(Delete(x)) /\ WF_w(Drop(x))
 Spec == Init /\ [][Next]_w
 FairSpec == Spec /\ Fair

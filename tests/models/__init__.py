@@ -1,0 +1,1 @@
+"""Does the whole survive what has gone wrong elsewhere?"""
