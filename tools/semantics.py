@@ -2,8 +2,8 @@
 
     python tools/semantics.py write | check
 
-The table of transitions, the diagram, the negative space and the events are generated from the domain, so that the page
-cannot say something else than the code does. `check` fails if the page is stale.
+The table of transitions, the diagram, the negative space, the reasons and the events are generated from the domain, so
+that the page cannot say something else than the code does. `check` fails if the page is stale.
 """
 
 import re
@@ -15,11 +15,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "layers" / "core" / "python"))
 
 from tickwright.domain.events import EventName  # noqa: E402 - the path is set first
+from tickwright.domain.reasons import REASONS  # noqa: E402
 from tickwright.domain.transitions import IGNORED, REFUSED, TERMINAL, TRANSITIONS, Event, State  # noqa: E402
 
 PARTS = ROOT / "docs" / "semantics.d"
 PAGE = ROOT / "docs" / "semantics.md"
-ORDER = ("intro.md", "core.md", "options.md", "schedules.md", "api.md", "targets.md", "store.md", "not_promised.md")
+ORDER = (
+    *("intro.md", "core.md", "options.md", "schedules.md", "api.md", "targets.md", "store.md"),
+    *("reasons.md", "not_promised.md"),
+)
 _EVENT = re.compile(r'^    (\w+) = "(\w+)"(?:  # (.*))?$', re.MULTILINE)
 
 
@@ -29,7 +33,8 @@ def page() -> str:
     assert found == set(ORDER), f"docs/semantics.d and tools/semantics.py disagree on {sorted(found ^ set(ORDER))}"
     parts = [(PARTS / name).read_text().strip().replace("](../", "](") for name in ORDER]
     note = "<!-- Written by `make semantics` from docs/semantics.d and the domain: change those. -->"
-    return "\n\n".join([note, parts[0], *parts[1:-1], _states(), _events(), parts[-1]]) + "\n"
+    *before, reasons, last = parts
+    return "\n\n".join([note, *before, _states(), reasons, _reasons(), _events(), last]) + "\n"
 
 
 def _states() -> str:
@@ -75,6 +80,16 @@ def _diagram() -> str:
     ends = [f"    {state.value} --> [*]" for state in State if state in TERMINAL]
     starts = ["    [*] --> QUEUED: insert", "    [*] --> SKIPPED: insert"]
     return "\n".join(("```mermaid", "stateDiagram-v2", *starts, *lines, *ends, "```"))
+
+
+def _reasons() -> str:
+    return _table(
+        ("reason", "status", "means", "what to do"),
+        (
+            (f"`{reason.value}`", ", ".join(f"`{state.value}`" for state in told.statuses), told.means, told.remedy)
+            for reason, told in REASONS.items()
+        ),
+    )
 
 
 def _events() -> str:

@@ -9,7 +9,9 @@ from tickwright.api.call import Api
 from tickwright.api.keys import make_key
 from tickwright.domain import limits
 from tickwright.domain.changes.executions import Claim
+from tickwright.domain.executions import Reason
 from tickwright.domain.ids import TenantId, WorkerId, parse_execution_id
+from tickwright.domain.reasons import REASONS
 from tickwright.domain.tenants import Scope
 from tickwright.ports.store import Applied
 
@@ -195,6 +197,19 @@ async def test_an_explanation_says_what_it_waits_for(acme: Client) -> None:
     assert waiting.json["waitsFor"] == "a worker"
     assert waiting.json["executionId"] == execution["executionId"]
     assert "attempt 1" in running.json["waitsFor"]
+
+
+@pytest.mark.sem("SEM-REASON-1")
+async def test_an_explanation_says_what_the_reason_means(acme: Client) -> None:
+    """And what to do about it, in the words of the table."""
+    path = await a_running_one(acme)
+    error = {"class": "Broken", "message": "for good"}
+    dead = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "kind": "fatal", "error": error})
+    told = (await acme.get(f"{path}/explanation")).json["waitsFor"]
+
+    assert dead.json["reason"] == "fatal"
+    assert told.startswith("nothing: it is DEAD (fatal). ")
+    assert told.endswith(f"{REASONS[Reason.FATAL].means} {REASONS[Reason.FATAL].remedy}")
 
 
 @pytest.mark.parametrize("execution_id", ["x", "a.b", "a" * 26 + ".20261201T000000000Z", "#", "~"])

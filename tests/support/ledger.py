@@ -11,6 +11,7 @@ from tests.support.kits import Start, World
 from tickwright.domain.executions import Cause, Execution, PassedOver, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, Overlap
+from tickwright.domain.reasons import REASONS
 from tickwright.domain.schedules import OneOff, from_compact, next_tick
 from tickwright.domain.transitions import State
 
@@ -23,11 +24,21 @@ async def check_quiet(world: World) -> None:
         assert execution.is_terminal, f"unfinished: {execution}"
         assert not execution.owed, f"owes still: {execution}"
         assert execution.ttl is not None, f"is never forgotten: {execution}"
+        check_reason(execution)
     assert await world.pages() == []
     assert await world.hints() == 0
     for head in await world.heads():
         check_head(head)
         assert head.next_run_at is None or head.next_run_at > world.clock.now(), f"stands still: {head}"
+
+
+def check_reason(execution: Execution) -> None:
+    """ReasonStands: what did not succeed has a reason, and one that its table allows with its state."""
+    if execution.state is State.SUCCEEDED:
+        assert execution.reason is None, f"succeeded for a reason: {execution}"
+        return
+    assert execution.reason is not None, f"has no reason: {execution}"
+    assert execution.state in REASONS[execution.reason].statuses, f"has a reason of another state: {execution}"
 
 
 def check_head(head: Head) -> None:

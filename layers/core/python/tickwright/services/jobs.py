@@ -10,6 +10,7 @@ from tickwright.domain.ids import JobId, TenantId, is_job_id, parse_execution_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobStatus
 from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, Refusal
+from tickwright.domain.reasons import why
 from tickwright.domain.transitions import State
 from tickwright.ports.store import Listing
 from tickwright.services.kit import Kit
@@ -110,7 +111,7 @@ async def explain_execution(kit: Kit, tenant_id: TenantId, execution_id: str) ->
 
 def explain(execution: Execution, now: Instant) -> Explanation:
     """In words, from the execution alone."""
-    reason = "" if execution.reason is None else f" ({execution.reason.value})"
+    reason = why(execution)
     match execution.state:
         case State.QUEUED if execution.scheduled_at > now:
             return Explanation(waits_for="its time", since=execution.created_at, starts_at=execution.scheduled_at)
