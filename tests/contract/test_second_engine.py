@@ -51,6 +51,11 @@ def test_no_expression_is_answered_differently(cron: str, zone: str, after: Inst
 
 FAULTS = [
     (Fault.SINGLE_VALUE_RANGE, "5-5 * * * *", "UTC", "2026-01-01T00:00:00Z"),
+    (Fault.SINGLE_VALUE_RANGE, "0 3 * * SAT-6", "UTC", "2026-01-01T00:00:00Z"),
+    (Fault.SINGLE_VALUE_RANGE, "0 3 * * SUN-0", "UTC", "2026-01-01T00:00:00Z"),
+    (Fault.SINGLE_VALUE_RANGE, "0 0 1 JAN-1 *", "UTC", "2026-01-01T00:00:00Z"),
+    (Fault.SINGLE_VALUE_RANGE, "0 0 1 jan-jan *", "UTC", "2026-01-01T00:00:00Z"),
+    (Fault.SINGLE_VALUE_RANGE, "5-05 * * * *", "UTC", "2026-01-01T00:00:00Z"),
     (Fault.NOT_READ, "0 0 LW * *", "UTC", "2026-01-01T00:00:00Z"),
     (Fault.NOT_READ, "0 0 L-3 * *", "UTC", "2026-01-01T00:00:00Z"),
     (Fault.NOT_READ, "0 0 * * 1,5L", "UTC", "2026-01-01T00:00:00Z"),

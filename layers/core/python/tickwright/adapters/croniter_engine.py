@@ -15,6 +15,7 @@ from croniter import CroniterError, croniter
 
 from tickwright.domain.instants import Instant, from_datetime, to_datetime
 from tickwright.domain.schedules import Cron, DayMatch, Expression, Gap, Schedule
+from tickwright.domain.schedules.fields import DAY_OF_WEEK, MONTH
 from tickwright.domain.schedules.zones import Change, changes, load_zone
 from tickwright.ports.second_engine import NoOpinion, Opinion
 
@@ -37,6 +38,9 @@ _SINGLE_VALUE_RANGE = re.compile(r"(?:^|[ ,])(\w+)-\1(?=[ ,/]|$)")
 _LAST_WEEKDAY = re.compile(r"([0-7]|[A-Z]{3})L")
 _NOT_READ = re.compile(r"(?:^|[ ,])(?:LW|L-)")
 _NEAR_MONTH_END = re.compile(r"(?:^|[ ,])(?:29|3[01])W")
+_NAME = re.compile(r"[A-Z]{3}")
+_NUMBERS = {name: str(value) for kind in (MONTH, DAY_OF_WEEK) for name, value in kind.names.items()}
+_LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 _DAY_S = 86_400
 _MINUTES_A_DAY = 1_440
 _LARGE_CHANGE_S = 3 * 3_600
@@ -71,7 +75,7 @@ def faulty_ticks(schedule: Schedule, after: Instant, count: int) -> tuple[Instan
 
 
 def _fault_of_text(expression: Expression) -> Fault | None:
-    text = expression.text.upper()
+    text = _numbered(expression.text)
     if _SINGLE_VALUE_RANGE.search(text):
         return Fault.SINGLE_VALUE_RANGE
     if _NEAR_MONTH_END.search(text):
@@ -80,10 +84,15 @@ def _fault_of_text(expression: Expression) -> Fault | None:
     special = ["#" in item or "L" in item for item in weekdays]
     if expression.either_day and (any(special) or "W" in text.split(" ")[-3]):
         return Fault.EITHER_DAY
-    if any(item.startswith(("7/", "07/")) for item in weekdays):
+    if any(item.startswith("7/") for item in weekdays):
         return Fault.FROM_SUNDAY
     mixed = any(special) and not all(special)
     return Fault.NOT_READ if mixed or _NOT_READ.search(text) else None
+
+
+def _numbered(text: str) -> str:
+    """The expression without names and leading zeros: SAT-6 and 6-06 are the range 6-6."""
+    return _LEADING_ZEROS.sub("", _NAME.sub(lambda name: _NUMBERS.get(name[0], name[0]), text.upper()))
 
 
 def _fault_of_span(schedule: Schedule, after: Instant, last: Instant) -> Fault | None:
