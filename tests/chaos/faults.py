@@ -78,13 +78,24 @@ _FIRST_WRITES = (5, 25)
 _NEXT_WRITES = (15, 70)
 _WINDOW_EVERY_MS = (4_000, 9_000)
 _WINDOW_MS = (200, 900)
+_IN_BLACKOUTS = (Kind.CUT, Kind.ERROR, Kind.THROTTLE)
+_BLACKOUT_MS = (2_500, 3_500)
 _DELAY_MS = (50, 900)
 _HELD_MS = (3_200, 4_500)  # a caller of DynamoDB waits for three seconds
 
 
 def windows(seed: int, *, begin_ms: int, quiet_ms: int) -> list[Window]:
     """The windows of a run, in milliseconds after its start; all are over when the faults are."""
-    return [one for service in Service for one in _windows_of(service, seed, begin_ms, quiet_ms)]
+    dark = [_blackout_of(service, seed, begin_ms, quiet_ms) for service in Service]
+    return dark + [one for service in Service for one in _windows_of(service, seed, begin_ms, quiet_ms)]
+
+
+def _blackout_of(service: Service, seed: int, begin_ms: int, quiet_ms: int) -> Window:
+    """Once no call comes through for longer than anybody tries again: all must give up, and come back."""
+    draw = random.Random(f"{seed}/blackout/{service.value}")
+    from_ms = begin_ms + round((quiet_ms - begin_ms) * draw.uniform(0.2, 0.8))
+    until_ms = from_ms + draw.randint(*_BLACKOUT_MS)
+    return Window(service=service, from_ms=from_ms, until_ms=until_ms, kind=draw.choice(_IN_BLACKOUTS), share=1.0)
 
 
 def _windows_of(service: Service, seed: int, begin_ms: int, quiet_ms: int) -> Iterator[Window]:

@@ -41,6 +41,7 @@ class Pace:
     durations: Durations
     buckets: int
     every_nth_job: int = 1
+    stop_s: float = 10.0  # how soon a process has ended after SIGTERM
 
 
 _SCALE = 0.05
@@ -61,6 +62,7 @@ PACES: Mapping[Kind, Pace] = {
         ),
         buckets=4,
         every_nth_job=3,
+        stop_s=30.0,  # what platforms leave before SIGKILL
     ),
 }
 

@@ -20,7 +20,6 @@ from tests.chaos.history import Presence, Stall
 from tests.chaos.timetable import AtTime, AtWrite, Blow, Fault, Role, Timetable
 
 _LOOK_S = 0.01
-_TERM_PATIENCE_S = 10.0
 _SPAN_GAP_MS = 200
 _HELD_MS_MAX = 1_500
 _ROOT = Path(__file__).parents[2]
@@ -120,6 +119,8 @@ class Company:
         if member.frozen and member.settings is not None:
             name = member.settings.member
             self.stalls.append(Stall(member=name, from_ms=member.frozen_ms, until_ms=_now_ms()))
+            if member.asked_at_s is not None:
+                member.asked_at_s = time.monotonic()  # a frozen process hears no request to end
         member.frozen = False
 
     def _ended(self, member: Member, status: int, now_s: float) -> None:
@@ -187,8 +188,9 @@ class Company:
                 member.timed.remove(fault)
                 self._blow(member, fault.blow, now_s)
                 return
-        if member.asked_at_s is not None and now_s - member.asked_at_s > _TERM_PATIENCE_S:
-            self.broken.append(f"{member.name}.{member.number} did not end {_TERM_PATIENCE_S} s after SIGTERM")
+        stop_s = self.ground.pace.stop_s
+        if member.asked_at_s is not None and now_s - member.asked_at_s > stop_s:
+            self.broken.append(f"{member.name}.{member.number} did not end {stop_s} s after SIGTERM")
             member.asked_at_s = now_s
             self._send(member, signal.SIGKILL)
 
@@ -248,7 +250,7 @@ class Company:
         for member in self._members:
             if member.settings is not None:
                 self._send(member, signal.SIGTERM)
-        for _ in range(round(_TERM_PATIENCE_S / _LOOK_S)):
+        for _ in range(round(self.ground.pace.stop_s / _LOOK_S)):
             if all(member.settings is None for member in self._members):
                 return
             await asyncio.sleep(_LOOK_S)
