@@ -114,10 +114,13 @@ class WorkerLoop:
                 free.release()
 
     async def _receive_all(self, lane: Lane, limit: int) -> list[Received]:
-        """Up to `limit` hints: the first receive waits for one to come, the others take what is there."""
+        """Up to `limit` hints: one receive waits for the first to come, several take what is there.
+
+        None of several may wait: what the others have taken would not start before it has seen that nothing comes.
+        """
         sizes = [min(limits.MESSAGES_A_BATCH, limit - at) for at in range(0, limit, limits.MESSAGES_A_BATCH)]
-        waits = [self.poll_ms, *(0 for _ in sizes[1:])]
-        batches = await asyncio.gather(*(self._receive(lane, *how) for how in zip(sizes, waits, strict=True)))
+        wait_ms = self.poll_ms if len(sizes) == 1 else 0
+        batches = await asyncio.gather(*(self._receive(lane, size, wait_ms) for size in sizes))
         return [one for batch in batches for one in batch]
 
     async def _receive(self, lane: Lane, limit: int, wait_ms: int) -> Sequence[Received]:
