@@ -62,10 +62,11 @@ def test_a_message_is_an_envelope_with_a_version() -> None:
         changed(dueAt=1.5),
         changed(tenantId=None),
         changed(tenantId=5),
+        "[" * 200_000,
     ],
 )
 def test_what_is_no_hint_of_this_lane_is_not_guessed_at(body: str) -> None:
-    """No JSON, no envelope, another version, another lane, a wrong type."""
+    """No JSON, no envelope, another version, another lane, a wrong type, brackets deeper than any reader goes."""
     assert from_body(body, Lane.NORMAL) is None
 
 

@@ -41,7 +41,7 @@ def from_body(body: str, lane: Lane) -> Hint | None:
     try:
         envelope = json.loads(body)
         hint = _hint(envelope) if envelope["v"] == _VERSION else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):  # the last: brackets in brackets, thousands deep
         return None
     return hint if hint is not None and hint.lane is lane else None
 
