@@ -12,7 +12,7 @@ from tests.scenarios.outcome import Outcome
 @pytest.mark.sem("SEM-FENCE-1")
 def test_a_fleet_that_dies_loses_nothing_and_doubles_no_fenced_effect() -> None:
     """Fence and key leave one effect a run; with neither, effects are doubled and old ones come last."""
-    outcome = fleet_crash.play(size=30)
+    outcome = fleet_crash.play(size=50)
 
     assert outcome.failed == []
 
