@@ -89,6 +89,31 @@ async def test_a_write_on_another_version_is_refused(acme: Client) -> None:
 
 
 @pytest.mark.sem("SEM-CAL-4")
+async def test_a_put_may_demand_that_there_is_one_or_none(acme: Client) -> None:
+    """`If-None-Match: *` creates alone, `If-Match: *` changes alone; what is retired counts as none."""
+    absent = await acme.send("PUT", PATH, HOLIDAYS, if_match="*")
+    first = await acme.send("PUT", PATH, HOLIDAYS, if_none_match="*")
+    again = await acme.send("PUT", PATH, HOLIDAYS | {"type": "include"}, if_none_match="*")
+    changed = await acme.send("PUT", PATH, HOLIDAYS | {"type": "include"}, if_match="*")
+    await acme.send("DELETE", PATH)
+    retired = await acme.send("PUT", PATH, HOLIDAYS, if_match="*")
+    back = await acme.send("PUT", PATH, HOLIDAYS, if_none_match="*")
+
+    assert [(got.status, got.code) for got in (absent, again, retired)] == [(412, "version_conflict")] * 3
+    assert [(got.status, got.json["version"]) for got in (first, changed, back)] == [(201, 1), (200, 2), (201, 3)]
+
+
+@pytest.mark.sem("SEM-API-1")
+@pytest.mark.parametrize("headers", [{"if_none_match": '"1.0a"'}, {"if_none_match": "*", "if_match": "*"}])
+async def test_a_put_takes_one_demand_that_it_understands(acme: Client, headers: dict[str, str]) -> None:
+    """An ETag in If-None-Match, or both headers, are refused; nothing is put."""
+    got = await acme.send("PUT", PATH, HOLIDAYS, **headers)
+
+    assert (got.status, got.errors()) == (422, [("header:If-None-Match", "bad_value")])
+    assert (await acme.get(PATH)).status == 404
+
+
+@pytest.mark.sem("SEM-CAL-4")
 async def test_a_retired_calendar_is_not_listed_until_it_is_put_again(acme: Client) -> None:
     """It can still be read, and its versions go on counting."""
     await acme.send("PUT", PATH, HOLIDAYS)

@@ -12,10 +12,10 @@ from tickwright.api.answers import (
 )
 from tickwright.api.bodies import CalendarBody, Query
 from tickwright.api.call import Call, created, shown
-from tickwright.api.etags import etag_of, version_demanded
-from tickwright.api.exchange import Response, as_json, json_response
-from tickwright.api.problems import Refused, granted, invalid_fields
-from tickwright.domain.calendar_rules import NO_SUCH_VERSION
+from tickwright.api.etags import ANY, etag_of, version_demanded
+from tickwright.api.exchange import Request, Response, as_json, json_response
+from tickwright.api.problems import Refused, granted, invalid, invalid_fields
+from tickwright.domain.calendar_rules import NO_SUCH_VERSION, Presence
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.outcomes import FieldProblem
 from tickwright.domain.schedules import Calendar, CalendarContent, CalendarRefused, read_calendar
@@ -34,9 +34,19 @@ _VERSION_DIGITS_MAX = 9
 async def put(call: Call) -> Response:
     """PUT /v1/calendars/{name}."""
     name, content = call.params["name"], _content(call)
-    done = granted(await put_calendar(call.kit, call.tenant_id, name, content, version_demanded(call.request)))
+    done = granted(await put_calendar(call.kit, call.tenant_id, name, content, _demanded(call.request)))
     answer = calendar_json(done.calendar)
     return created(f"/v1/calendars/{name}", answer) if done.is_new else shown(answer)
+
+
+def _demanded(request: Request) -> int | Presence | None:
+    """What must be there: a version, anything (`If-Match: *`), nothing (`If-None-Match: *`), or whatever is."""
+    match, none_match = request.header("if-match"), request.header("if-none-match")
+    if none_match is None:
+        return Presence.THERE if match is not None and match.strip() == ANY else version_demanded(request)
+    if match is not None or none_match.strip() != ANY:
+        raise invalid("header:If-None-Match", "bad_value", "A put takes If-None-Match: * alone, or If-Match.")
+    return Presence.ABSENT
 
 
 async def get(call: Call) -> Response:

@@ -48,6 +48,13 @@ _HEADERS_TELL = {
     "If-Match": "The ETag of what is changed, as the change was made from it.",
     "If-None-Match": "The ETag of what the caller has; 304 if it is current.",
 }
+_CREATE_ONLY = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "`*`: only if there is none, or a retired one; else 412. With `If-Match: *` only if there is one.",
+    "schema": {"type": "string", "const": "*"},
+}
 _ANSWER_HEADERS = {
     "X-Request-Id": "Names the request in logs; sent back as it came, or made.",
     "ETag": "What is shown, for If-None-Match; for a job and a calendar also If-Match.",
@@ -156,7 +163,7 @@ def _path_parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _header_parameters(route: Route) -> list[dict[str, Any]]:
-    return [
+    told: list[dict[str, Any]] = [
         {
             "name": header.rstrip("!"),
             "in": "header",
@@ -166,6 +173,7 @@ def _header_parameters(route: Route) -> list[dict[str, Any]]:
         }
         for header in route.headers
     ]
+    return [*told, _CREATE_ONLY] if route.may_create else told
 
 
 def _query_parameters(route: Route) -> list[dict[str, Any]]:

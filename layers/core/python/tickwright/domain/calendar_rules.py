@@ -5,6 +5,7 @@ Must not know a store, nor who may write. Promise: SEM-CAL-4.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
@@ -17,6 +18,13 @@ NO_SUCH_VERSION = Refusal(code=Code.NOT_FOUND, detail="There is no such version 
 CHANGED_MEANWHILE = Refusal(
     code=Code.VERSION_CONFLICT,
     detail="The calendar has been changed meanwhile; read it again and repeat the change on that.",
+)
+EXISTS = Refusal(
+    code=Code.VERSION_CONFLICT,
+    detail="The calendar exists already; leave If-None-Match out to make a new version of it.",
+)
+IS_ABSENT = Refusal(
+    code=Code.VERSION_CONFLICT, detail="There is no such calendar, or it is retired; leave If-Match out to put it."
 )
 TOO_MANY = Refusal(
     code=Code.INVALID,
@@ -36,6 +44,13 @@ BAD_NAME = Refusal(
 )
 
 
+class Presence(Enum):
+    """What a put may demand of its calendar beside a version; a retired one is as one that is not there."""
+
+    THERE = "there"
+    ABSENT = "absent"
+
+
 def unknown_refusal(names: Sequence[str], found: Mapping[str, Calendar], kept: Collection[str]) -> Refusal | None:
     """Why a schedule cannot name these calendars; those that the job has already (`kept`) may be retired."""
     errors = []
@@ -50,11 +65,20 @@ def unknown_refusal(names: Sequence[str], found: Mapping[str, Calendar], kept: C
     return Refusal(code=Code.INVALID, detail=detail, errors=tuple(errors)) if errors else None
 
 
-def put_refusal(seen: Calendar | None, name: str, if_match: int | None) -> Refusal | None:
-    """Why a calendar cannot be put in place of what was seen."""
+def put_refusal(seen: Calendar | None, name: str, demanded: int | Presence | None) -> Refusal | None:
+    """Why a calendar cannot be put in place of what was seen; `demanded`: the version that it must have, if any."""
     if not is_calendar_name(name):
         return BAD_NAME
-    return CHANGED_MEANWHILE if if_match is not None and (seen is None or seen.version != if_match) else None
+    is_there = seen is not None and not seen.retired
+    match demanded:
+        case None:
+            return None
+        case Presence.THERE:
+            return None if is_there else IS_ABSENT
+        case Presence.ABSENT:
+            return EXISTS if is_there else None
+        case version:
+            return CHANGED_MEANWHILE if seen is None or seen.version != version else None
 
 
 def retire_refusal(seen: Calendar | None, if_match: int | None) -> Refusal | None:

@@ -7,7 +7,7 @@ Another tenant's calendar does not exist here. Promise: SEM-CAL-4.
 from dataclasses import dataclass
 
 from tickwright.domain import calendar_rules as rules
-from tickwright.domain.calendar_rules import CALENDARS_OF_TENANT_MAX, CHANGED_MEANWHILE, NO_SUCH_CALENDAR
+from tickwright.domain.calendar_rules import CALENDARS_OF_TENANT_MAX, CHANGED_MEANWHILE, NO_SUCH_CALENDAR, Presence
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.ids import TenantId
 from tickwright.domain.outcomes import Refusal
@@ -29,12 +29,12 @@ class Put:
 
 
 async def put_calendar(
-    kit: Kit, tenant_id: TenantId, name: str, content: CalendarContent, if_match: int | None
+    kit: Kit, tenant_id: TenantId, name: str, content: CalendarContent, demanded: int | Presence | None
 ) -> Put | Refusal:
     """Give a calendar this content; equal content makes no version."""
     for _ in range(_TRIES):
         seen = await _seen(kit, tenant_id, name)
-        refusal = rules.put_refusal(seen, name, if_match)
+        refusal = rules.put_refusal(seen, name, demanded)
         if refusal is None and seen is None and await _has_all_it_may(kit, tenant_id):
             refusal = rules.TOO_MANY
         if refusal is not None:
