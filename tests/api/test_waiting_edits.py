@@ -64,3 +64,64 @@ async def test_zone_changes_are_a_list_of_the_tenants_own(acme: Client) -> None:
     assert got.status == 200
     assert (got.json["changes"], got.json["nextToken"]) == ([], None)
     assert got.json["tzdataVersion"]
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+async def test_an_edit_over_one_that_waits_must_say_so(acme: Client) -> None:
+    """Else it would be lost without a word: 409 with what to send; and then the new one stands in its place."""
+    path, etag = await a_job(acme)
+    waiting = await acme.send("PATCH", f"{path}?effectiveFrom={FROM}", {"priority": "low"}, if_match=etag)
+    now_etag = waiting.json["etag"]
+
+    looked = await acme.send("PATCH", f"{path}?validateOnly=true", {"priority": "high"}, if_match=now_etag)
+    refused = await acme.send("PATCH", path, {"priority": "high"}, if_match=now_etag)
+    put = await acme.send("PATCH", f"{path}?dropWaiting=true", {"priority": "high"}, if_match=now_etag)
+
+    assert (looked.status, looked.code) == (refused.status, refused.code) == (409, "edit_waits")
+    assert "dropWaiting=true" in refused.json["detail"]
+    assert (put.status, put.json["priority"], put.json["pendingEdit"]) == (200, "high", None)
+
+
+@pytest.mark.sem("SEM-JOB-1", "SEM-EDIT-2")
+async def test_every_version_can_be_read_the_one_that_waits_too(acme: Client) -> None:
+    """Newest first, page by page; what never was is 404."""
+    path, etag = await a_job(acme)
+    await acme.send("PATCH", f"{path}?effectiveFrom={FROM}", {"priority": "low"}, if_match=etag)
+
+    newest = await acme.get(f"{path}/versions?limit=1")
+    rest = await acme.get(f"{path}/versions?limit=1&nextToken={newest.json['nextToken']}")
+    one = await acme.get(f"{path}/versions/2")
+
+    told = [(one["definitionVersion"], one["priority"]) for got in (newest, rest) for one in got.json["versions"]]
+    assert told == [(2, "low"), (1, "normal")]
+    assert rest.json["nextToken"] is None
+    assert one.json["definitionVersion"] == 2
+    assert [(await acme.get(f"{path}/versions/{bad}")).status for bad in ("0", "3", "x", "9" * 30)] == [404] * 4
+
+
+@pytest.mark.sem("SEM-EDIT-2")
+async def test_an_edit_for_a_time_that_is_over_is_refused(acme: Client) -> None:
+    """A mistyped year does not change the job at once."""
+    path, etag = await a_job(acme)
+
+    got = await acme.send("PATCH", f"{path}?effectiveFrom=2020-01-01T00:00:00Z", {"payload": 1}, if_match=etag)
+
+    assert (got.status, got.errors()) == (422, [("query:effectiveFrom", "in_the_past")])
+
+
+@pytest.mark.sem("SEM-CATCHUP-3", "SEM-SCHED-24")
+async def test_a_rate_that_never_catches_up_is_noted(acme: Client) -> None:
+    """Two a minute for a job of six a minute: allowed, and told in the answer and in a look."""
+    body = {
+        "schedule": {"every": "PT10S"},
+        "target": {"type": "python", "handler": "nightly"},
+        "catchup": {"mode": "all", "ratePerMin": 2},
+    }
+
+    created = await acme.post("/v1/jobs", body)
+    looked = await acme.post("/v1/jobs?validateOnly=true", body)
+    fine = await acme.post("/v1/jobs", body | {"catchup": {"mode": "all", "ratePerMin": 12}})
+
+    assert "slow_catchup" in {note["code"] for note in created.json["lint"]}
+    assert "slow_catchup" in {note["code"] for note in looked.json["preview"]["lint"]}
+    assert "slow_catchup" not in {note["code"] for note in fine.json["lint"]}

@@ -12,7 +12,7 @@ from tests.support.steps import HOUR, MINUTE
 from tickwright.domain.changes.heads import Rewrite
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobStatus
-from tickwright.domain.outcomes import Refusal
+from tickwright.domain.outcomes import Code, Refusal
 from tickwright.ports.faults import Unavailable
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.fire import fire
@@ -96,14 +96,16 @@ async def test_whoever_dies_at_the_change_leaves_it_to_the_next(world: World, fa
 
 @pytest.mark.sem("SEM-EDIT-2")
 async def test_a_later_edit_takes_the_place_of_the_one_that_waits(world: World) -> None:
-    """At once: what waited is forgotten, and no version number is used twice."""
+    """Only if it says so: what waited is forgotten then, and no version number is used twice."""
     job = await world.submit(schedule={"every": "PT1M"})
     waiting = await edit_later(world, job, HOUR, schedule={"every": "PT2M"})
 
-    answer = await edit_job(
-        world.kit, TENANT, job.job_id, world.spec(schedule={"every": "PT3M"}), waiting.version, None
-    )
+    spec = world.spec(schedule={"every": "PT3M"})
+    refused = await edit_job(world.kit, TENANT, job.job_id, spec, waiting.version)
+    answer = await edit_job(world.kit, TENANT, job.job_id, spec, waiting.version, drops_waiting=True)
 
+    assert isinstance(refused, Refusal)
+    assert (refused.code, "dropWaiting" in refused.detail) == (Code.EDIT_WAITS, True)
     assert isinstance(answer, JobView)
     assert (answer.head.pending_version, answer.head.effective_from, answer.head.definition_version) == (None, None, 3)
 

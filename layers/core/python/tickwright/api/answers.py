@@ -41,6 +41,20 @@ class PendingEditJson(TypedDict):
     effectiveFrom: str
 
 
+class VersionJson(SpecJson):
+    """One version of a job: the edit that waits is the newest."""
+
+    definitionVersion: int
+    createdAt: str
+
+
+class VersionsJson(TypedDict):
+    """One page of a job's versions, newest first; `nextToken` is null on the last."""
+
+    versions: list[VersionJson]
+    nextToken: str | None
+
+
 class MovingJson(TypedDict):
     """What a job is and does, beside what its tenant wants.
 

@@ -347,6 +347,9 @@ class EditQuery(WriteQuery):
         default=None,
         description="The whole edit counts from this instant on; until then the job goes on as it is. Now if absent.",
     )
+    drop_waiting: Literal["true", "false"] = Field(
+        default="false", description="`true`: this edit takes the place of one that waits, which is forgotten."
+    )
 
 
 class HerdQuery(BaseModel):

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from tickwright.api import validate_only
-from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson
-from tickwright.api.bodies import BatchBody, EditQuery, JobBody, JobsQuery
+from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson, VersionsJson
+from tickwright.api.bodies import BatchBody, EditQuery, JobBody, JobsQuery, Query
 from tickwright.api.call import Call, created, shown
 from tickwright.api.etags import require_if_match, version_demanded
 from tickwright.api.exchange import Response, json_response
@@ -18,22 +18,24 @@ from tickwright.api.merge_patch import merged
 from tickwright.api.problems import Refused, granted, invalid, problem
 from tickwright.api.shapes import shaped
 from tickwright.api.specs import read_moment, read_shaped
-from tickwright.api.views import execution_json, job_json, job_summary_json, spec_json
+from tickwright.api.views import execution_json, job_json, job_summary_json, spec_json, version_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
-from tickwright.domain.limits import EFFECTIVE_AHEAD_S_MAX
+from tickwright.domain.limits import EFFECTIVE_AHEAD_S_MAX, STANDARD
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
-from tickwright.services.jobs import JobView, get_job, list_jobs
+from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions
 from tickwright.services.named_calendars import calendars_named, calendars_of_edit
-from tickwright.services.preview import cross_check
+from tickwright.services.preview import Edit, cross_check
 from tickwright.services.run_now import run_now
 from tickwright.services.submit import RequestKey, Submitted, submit
 
 REPLAYED = {"Idempotent-Replayed": "true"}
 # Enough to hide the waiting for a store, few enough to leave others their turn.
 _AT_ONCE = 10
+_VERSIONS_A_PAGE = 20  # each is one read, and may hold a payload of a quarter megabyte
+_VERSION_DIGITS = 9
 
 Change = Callable[..., Awaitable[JobView | Refusal]]
 
@@ -153,9 +155,13 @@ async def _edit(call: Call, body: JobBody, if_match: int) -> Response:
     spec = read_shaped(call, body, _id(call), call.kit.clock.now())
     granted(await calendars_of_edit(call.kit, call.tenant_id, _id(call), from_compact(spec.schedule)))
     effective_from = _effective_from(call)
+    drops = call.asked(EditQuery).drop_waiting == "true"
     if validate_only.is_asked(call):
-        return await validate_only.would_edit(call, _id(call), spec, if_match, effective_from)
-    return _shown(await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match, effective_from))
+        edit = Edit(job_id=_id(call), spec=spec, if_match=if_match, effective_from=effective_from, drops_waiting=drops)
+        return await validate_only.would_edit(call, edit)
+    return _shown(
+        await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match, effective_from, drops_waiting=drops)
+    )
 
 
 def _effective_from(call: Call) -> Instant | None:
@@ -163,10 +169,36 @@ def _effective_from(call: Call) -> Instant | None:
     text = call.asked(EditQuery).effective_from
     if text is None:
         return None
-    at, latest = read_moment(text, "query:effectiveFrom"), call.kit.clock.now() + EFFECTIVE_AHEAD_S_MAX * 1_000
-    if at > latest:
+    at, now = read_moment(text, "query:effectiveFrom"), call.kit.clock.now()
+    if at < now - STANDARD.missed_after_ms:
+        raise invalid("query:effectiveFrom", "in_the_past", "It is over; write a later instant, or leave it out.")
+    if at > now + EFFECTIVE_AHEAD_S_MAX * 1_000:
         raise invalid("query:effectiveFrom", "out_of_range", "It is over 366 days ahead; write an earlier one.")
     return at
+
+
+async def list_of_versions(call: Call) -> Response:
+    """GET /v1/jobs/{jobId}/versions."""
+    query = call.asked(Query)
+    before = call.after_key(query.next_token)
+    limit = min(query.limit, _VERSIONS_A_PAGE)
+    page = granted(
+        await list_versions(
+            call.kit, call.tenant_id, _id(call), limit=limit, before=None if before is None else int(before)
+        )
+    )
+    answer: VersionsJson = {
+        "versions": [version_json(definition) for definition in page.items],
+        "nextToken": call.next_token(page.next_key),
+    }
+    return json_response(200, answer)
+
+
+async def get_one_version(call: Call) -> Response:
+    """GET /v1/jobs/{jobId}/versions/{version}."""
+    text = call.params["version"]
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _VERSION_DIGITS else 0
+    return json_response(200, version_json(granted(await get_version(call.kit, call.tenant_id, _id(call), number))))
 
 
 async def end(call: Call) -> Response:

@@ -40,6 +40,7 @@ SHOWN: Mapping[Code, Shown] = {
     Code.NAME_TAKEN: Shown(409, "The name is taken"),
     Code.IF_MATCH_MISSING: Shown(428, "An If-Match is required"),
     Code.VERSION_CONFLICT: Shown(412, "It has been changed meanwhile"),
+    Code.EDIT_WAITS: Shown(409, "An edit of the job waits"),
     Code.JOB_OVER: Shown(409, "The job is over"),
     Code.OVERLAP: Shown(409, "Another run is unfinished"),
     Code.ALREADY_FINISHED: Shown(409, "It has finished already"),

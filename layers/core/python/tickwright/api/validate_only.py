@@ -3,7 +3,7 @@
 Must not write anything, nor know the rules. Promise: SEM-SCHED-19.
 """
 
-from tickwright.api.answers import ValidatedJson
+from tickwright.api.answers import LintNoteJson, PreviewJson, ValidatedJson
 from tickwright.api.bodies import WriteQuery
 from tickwright.api.call import Call
 from tickwright.api.exchange import Response, json_response
@@ -11,6 +11,7 @@ from tickwright.api.problems import Refused, granted
 from tickwright.api.views import job_json, preview_json, spec_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.job_lint import job_lint
 from tickwright.domain.jobs import JobSpec
 from tickwright.domain.schedules import from_compact
 from tickwright.services.named_calendars import calendars_named
@@ -40,27 +41,30 @@ async def would_create(call: Call, spec: JobSpec) -> Response:
     previewed = preview_schedule(call.kit, call.api.second_engine, question)
     answer: ValidatedJson = {
         "job": spec_json(spec),
-        "preview": preview_json(previewed),
+        "preview": _with_job_notes(preview_json(previewed), spec, call.kit.clock.now()),
         "ticksBefore": None,
         "ticksAfter": [to_rfc3339(tick.at) for tick in previewed.preview.ticks],
     }
     return json_response(200, answer)
 
 
-async def would_edit(
-    call: Call, job_id: JobId, spec: JobSpec, if_match: int, effective_from: Instant | None
-) -> Response:
+async def would_edit(call: Call, asked: Edit) -> Response:
     """PUT or PATCH /v1/jobs/{jobId}?validateOnly=true; its ETag is the one that the edit itself may send."""
-    asked = Edit(job_id=job_id, spec=spec, if_match=if_match, effective_from=effective_from)
+    spec = asked.spec
     edit = granted(await preview_edit(call.kit, call.api.second_engine, call.tenant_id, asked))
     answer: ValidatedJson = {
         "job": spec_json(spec),
-        "preview": preview_json(edit.previewed),
+        "preview": _with_job_notes(preview_json(edit.previewed), spec, call.kit.clock.now()),
         "ticksBefore": _times(edit.before),
         "ticksAfter": _times(edit.after),
     }
     etag = job_json(edit.view.head, edit.view.definition)["etag"]
     return json_response(200, answer, {"ETag": etag})
+
+
+def _with_job_notes(preview: PreviewJson, spec: JobSpec, now: Instant) -> PreviewJson:
+    notes: list[LintNoteJson] = [{"code": note.code, "message": note.message} for note in job_lint(spec, now)]
+    return {**preview, "lint": [*preview["lint"], *notes]}
 
 
 def _times(ticks: tuple[Instant, ...]) -> list[str]:

@@ -22,6 +22,7 @@ from tickwright.api.answers import (
     PreviewJson,
     SpecFieldsJson,
     SpecJson,
+    VersionJson,
     ZoneChangeJson,
 )
 from tickwright.api.etags import etag_of
@@ -29,6 +30,7 @@ from tickwright.api.exchange import as_json
 from tickwright.domain.executions import ErrorSummary, Execution, PassedOver, key_of_occupant
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.job_lint import job_lint
 from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
 from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.schedules import Cron, LintNote, explain, from_compact, is_hashed, lint
@@ -39,17 +41,23 @@ from tickwright.services.zone_changes import ZoneChange
 def job_json(head: Head, definition: Definition) -> JobJson:
     """A job, whole."""
     payload = json.loads(definition.spec.payload)
-    schedule = from_compact(head.schedule)
+    schedule, hashed = from_compact(head.schedule), is_hashed(definition.spec.source)
     shown: JobJson = {
         **_moving(head),
         **_spec_fields(definition.spec),
         "payload": payload,
         "explanation": list(explain(schedule)),
-        "lint": _notes(lint(schedule, hashed=is_hashed(definition.spec.source))),
+        "lint": _notes((*lint(schedule, hashed=hashed), *job_lint(definition.spec, definition.created_at))),
         "etag": "",
     }
     shown["etag"] = etag_of(as_json(shown), head.version)
     return shown
+
+
+def version_json(definition: Definition) -> VersionJson:
+    """One version of a job: what its tenant wanted, and since when that stands written."""
+    shown = spec_json(definition.spec)
+    return {**shown, "definitionVersion": definition.version, "createdAt": to_rfc3339(definition.created_at)}
 
 
 def job_summary_json(head: Head, definition: Definition) -> JobSummaryJson:

@@ -128,9 +128,9 @@ def _too_early(head: Head, now: Instant) -> Instant | None:
 
 
 def _closed_range(schedule: Schedule, due: Instant, stretch: Stretch, now: Instant) -> PassedOver:
-    """The ticks of a closed stretch: the late ones, and those of the coming hour.
+    """The ticks of a closed stretch: the late ones, and those of the coming minute.
 
-    No more, so that a stretch that is lifted is over within the hour.
+    No more, so that a stretch that is lifted is over within a minute.
     """
     until = Instant(min(stretch.until - 1, max(now, due + limits.CLOSED_AHEAD_MS)))
     return _counted(schedule, due, until, Reason.BLACKOUT, by=stretch.by)

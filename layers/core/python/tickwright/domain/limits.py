@@ -55,7 +55,7 @@ ONE_OFF_WINDOW_S_DEFAULT = 86_400  # semantics 3: runAt
 CATCHUP_WINDOW_S_MAX = 31 * 86_400
 CATCHUP_RUNS_MAX = 1_000  # so far back the walk goes tick by tick: some 20 ms
 CATCHUP_RATE_MAX = 240  # a minute: the loop looks four times a second at a job that is behind
-CLOSED_AHEAD_MS = 3_600_000  # how far ahead a closed stretch is passed over in one row: a lifted one waits no longer
+CLOSED_AHEAD_MS = 60_000  # how far ahead a closed stretch is passed over in one row: a lifted one waits no longer
 EFFECTIVE_AHEAD_S_MAX = 366 * 86_400  # an edit that waits longer is forgotten by the people who made it
 
 

@@ -25,6 +25,7 @@ class Code(Enum):
     NAME_TAKEN = "name_taken"
     IF_MATCH_MISSING = "if_match_missing"
     VERSION_CONFLICT = "version_conflict"
+    EDIT_WAITS = "edit_waits"  # an edit with effectiveFrom waits: another must say that it takes its place
     JOB_OVER = "job_over"  # cancelled or ended: it cannot be paused, resumed, edited or run
     OVERLAP = "overlap"  # a run of the job is unfinished and its policy does not allow another
     ALREADY_FINISHED = "already_finished"
@@ -73,4 +74,5 @@ class Refusal:
 
 
 NO_SUCH_JOB = Refusal(code=Code.NOT_FOUND, detail="There is no such job; check the jobId.")
+NO_SUCH_VERSION = Refusal(code=Code.NOT_FOUND, detail="The job has no such version; list its versions.")
 NO_SUCH_EXECUTION = Refusal(code=Code.NOT_FOUND, detail="There is no such execution; check the executionId.")

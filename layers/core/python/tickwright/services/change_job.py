@@ -13,7 +13,7 @@ from tickwright.domain.choice import gap_before
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import PassedOver, Reason
 from tickwright.domain.ids import TenantId
-from tickwright.domain.instants import Instant
+from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
 from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
@@ -144,16 +144,26 @@ async def _resume_changed(kit: Kit, head: Head, now: Instant) -> JobView | Refus
 
 
 async def edit_job(  # noqa: PLR0913, PLR0917 - an edit in its parts
-    kit: Kit, tenant_id: TenantId, job_id: str, spec: JobSpec, if_match: int, effective_from: Instant | None = None
+    kit: Kit,
+    tenant_id: TenantId,
+    job_id: str,
+    spec: JobSpec,
+    if_match: int,
+    effective_from: Instant | None = None,
+    *,
+    drops_waiting: bool = False,
 ) -> JobView | Refusal:
     """Give a job a new definition, now or from an instant on.
 
-    Ticks that are due or decided stay as they are; the new schedule begins after them.
+    Ticks that are due or decided stay as they are; the new schedule begins after them. `drops_waiting`: whether it may
+    take the place of an edit that waits, which is forgotten then.
     """
     head = await _load(kit, tenant_id, job_id, if_match)
     for _ in range(_TRIES):  # a tick that was decided between the read and the write costs another try, not a conflict
         if isinstance(head, Refusal):
             return head
+        if (waits := waiting_refusal(head, kit.clock.now(), drops_waiting=drops_waiting)) is not None:
+            return waits
         written = await _try_edit(kit, head, spec, effective_from)
         if isinstance(written, Head):
             await fire_if_near(kit, written)
@@ -164,10 +174,15 @@ async def edit_job(  # noqa: PLR0913, PLR0917 - an edit in its parts
     return head if isinstance(head, Refusal) else _conflict(head)
 
 
-async def editable(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int) -> JobView | Refusal:
+async def editable(
+    kit: Kit, tenant_id: TenantId, job_id: str, if_match: int, *, drops_waiting: bool = False
+) -> JobView | Refusal:
     """The job that an edit would change, or why it would be refused before anything is written."""
     head = await _load(kit, tenant_id, job_id, if_match)
-    return head if isinstance(head, Refusal) else await view_of(kit, head)
+    if isinstance(head, Refusal):
+        return head
+    waits = waiting_refusal(head, kit.clock.now(), drops_waiting=drops_waiting)
+    return waits or await view_of(kit, head)
 
 
 async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant | None) -> Head | Refusal:
@@ -191,6 +206,17 @@ async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant
     if refusal is not None:
         return refusal
     return await _write(kit, head, _to_be_edited(kit, head, definition, effective_from), beside, pins_fired=True)
+
+
+def waiting_refusal(head: Head, now: Instant, *, drops_waiting: bool) -> Refusal | None:
+    """Why a job may not be edited: another edit waits, and nobody has said that it is to be forgotten."""
+    if head.effective_from is None or drops_waiting or _has_come(head, now):
+        return None
+    detail = (
+        f"An edit waits until {to_rfc3339(head.effective_from)} (version {head.pending_version}), and would be lost. "
+        "Edit again after that, or send dropWaiting=true to put this edit in its place."
+    )
+    return Refusal(code=Code.EDIT_WAITS, detail=detail)
 
 
 def wait_refusal(old: JobView, spec: JobSpec, effective_from: Instant) -> Refusal | None:

@@ -9,7 +9,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId, TenantId, is_job_id, parse_execution_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobStatus
-from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, Refusal
+from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_VERSION, Refusal
 from tickwright.domain.reasons import why
 from tickwright.domain.transitions import State
 from tickwright.ports.store import Listing
@@ -50,6 +50,36 @@ async def view_of(kit: Kit, head: Head) -> JobView:
     definition = await kit.store.definition(head.job_id, head.definition_version)
     assert definition is not None
     return JobView(head=head, definition=definition)
+
+
+async def get_version(kit: Kit, tenant_id: TenantId, job_id: str, version: int) -> Definition | Refusal:
+    """One version of a job, an edit that waits too."""
+    head = await head_of(kit, tenant_id, job_id)
+    if isinstance(head, Refusal):
+        return head
+    found = await kit.store.definition(head.job_id, version) if version <= _newest(head) else None
+    return found or NO_SUCH_VERSION
+
+
+async def list_versions(
+    kit: Kit, tenant_id: TenantId, job_id: str, *, limit: int, before: int | None = None
+) -> Listing[Definition] | Refusal:
+    """A page of a job's versions, newest first; one that waited and was dropped is among them."""
+    head = await head_of(kit, tenant_id, job_id)
+    if isinstance(head, Refusal):
+        return head
+    newest = _newest(head) if before is None else min(_newest(head), before - 1)
+    numbers = range(newest, max(0, newest - limit), -1)
+    found = [await kit.store.definition(head.job_id, number) for number in numbers]
+    more = newest - limit >= 1
+    return Listing(
+        items=[definition for definition in found if definition is not None],
+        next_key=str(numbers[-1]) if more else None,
+    )
+
+
+def _newest(head: Head) -> int:
+    return max(head.definition_version, head.pending_version or 0)
 
 
 async def list_jobs(  # noqa: PLR0913 - a list takes its filters

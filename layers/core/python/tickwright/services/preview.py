@@ -75,6 +75,7 @@ class Edit:
     spec: JobSpec
     if_match: int
     effective_from: Instant | None = None
+    drops_waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +119,7 @@ async def preview_edit(
 ) -> PreviewedEdit | Refusal:
     """What `edit_job` would do, or refuse."""
     job_id, spec = edit.job_id, edit.spec
-    view = await editable(kit, tenant_id, job_id, edit.if_match)
+    view = await editable(kit, tenant_id, job_id, edit.if_match, drops_waiting=edit.drops_waiting)
     if isinstance(view, Refusal):
         return view
     taken = await name_refusal(kit, tenant_id, spec.name, job_id)
