@@ -52,7 +52,7 @@ def test_no_promise_is_broken_while_processes_are_killed_and_frozen(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.sem("SEM-STORE-2", "SEM-QUEUE-1")
+@pytest.mark.sem("SEM-STORE-5", "SEM-QUEUE-1")
 def test_no_promise_is_broken_while_calls_are_cut_and_the_queues_are_emptied(tmp_path: Path) -> None:
     """Each kind of fault befell each of the two services, and the ready queues were emptied once."""
     status, figures = chaos(tmp_path, "aws", seed=4, seconds=SECONDS)
