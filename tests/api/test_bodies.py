@@ -186,6 +186,39 @@ async def test_a_schedule_that_cannot_be_is_refused(
 
 
 @pytest.mark.sem("SEM-API-1")
+@pytest.mark.parametrize(
+    ("change", "pointer", "says"),
+    [
+        ({"name": ""}, "/name", "It is empty; write at least one character, or leave out"),
+        ({"schedule": []}, "/schedule", "It is a list; write an object, in braces."),
+        ({"schedule": {"cron": []}}, "/schedule/cron", "cron is empty; name at least one"),
+        ({"schedule": {"cron": "@daily", "calendars": []}}, "/schedule/calendars", "is empty; name at least one"),
+        ({"schedule": {"cron": "0 6 * * *\n"}}, "/schedule/cron", "holds a line break"),
+        ({"schedule": {"cron": "@daily", "timezone": "europe/berlin"}}, "/schedule/timezone", "mean Europe/Berlin?"),
+        ({"schedule": {"cron": "@daily", "timezone": "America/New York"}}, "/schedule/timezone", "America/New_York?"),
+        ({"schedule": {"cron": "@daily", "every": "PT1H"}}, "/schedule", 'with null, such as "cron": null'),
+    ],
+)
+async def test_a_refusal_says_what_was_probably_meant(
+    acme: Client, change: dict[str, Any], pointer: str, says: str
+) -> None:
+    """In the words of JSON, with what to write instead."""
+    got = await acme.post("/v1/jobs", A_JOB | change)
+    told = {error["pointer"]: error["message"] for error in got.json["errors"]}
+
+    assert says in told[pointer]
+
+
+@pytest.mark.sem("SEM-API-1")
+async def test_a_job_that_is_no_object_is_refused_in_words_of_json(acme: Client) -> None:
+    """And of no programming language."""
+    got = await acme.post("/v1/jobs", [])
+
+    assert got.errors() == [("", "bad_type")]
+    assert got.json["errors"][0]["message"] == "It is a list; write an object, in braces."
+
+
+@pytest.mark.sem("SEM-API-1")
 async def test_at_most_twenty_problems_are_listed(acme: Client) -> None:
     """A hostile body gets no answer as long as itself."""
     got = await acme.post("/v1/jobs", A_JOB | {f"x{n}": n for n in range(100)})

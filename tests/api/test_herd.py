@@ -61,6 +61,16 @@ async def test_a_span_that_cannot_be_counted_is_refused(acme: Client, query: str
     assert (got.status, got.errors()) == (422, [error])
 
 
+@pytest.mark.sem("SEM-API-1")
+async def test_a_plus_that_became_a_blank_is_recognised(acme: Client) -> None:
+    """As every server reads a query; the same in a body is only a bad instant."""
+    blank = await acme.get("/v1/herd?from=2098-01-01T00:00:00 01:00")
+    other = await acme.get("/v1/herd?from=soon")
+
+    assert "write it as %2B" in blank.json["errors"][0]["message"]
+    assert "%2B" not in other.json["errors"][0]["message"]
+
+
 @pytest.mark.sem("SEM-SCHED-20")
 async def test_what_is_left_out_is_told(acme: Client, api: Api) -> None:
     """With more jobs than may be looked at, `truncated` is true."""

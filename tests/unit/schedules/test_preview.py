@@ -85,6 +85,10 @@ LINTS = [
     ("15 3 */2 * *", {"uneven_step"}),
     ("*/15 * * * *", set()),
     ("*/80 * * * *", {"step_beyond_field"}),
+    ("22/50 * * * *", {"step_beyond_field"}),
+    ("5 22/9 * * *", {"step_beyond_field"}),
+    ("10-20/30,45 * * * *", {"step_beyond_field"}),
+    ("9/50 * * * *", set()),
     ("0 0 * * *", {"herd"}),
     ("0 * * * *", {"herd"}),
     ("17 4 * * *", set()),
@@ -111,8 +115,10 @@ def test_a_note_says_what_to_write_instead() -> None:
     """Midnight offers the hashed form; day 31 names the months it misses."""
     herd = lint(a_cron("0 0 * * *"))[0]
     never = lint(a_cron("15 3 31 * *"))[0]
+    beyond = lint(a_cron("22/50 * * * *"))[0]
 
     assert "H H * * *" in herd.message
+    assert "minute 22/50 steps beyond the end, so only 22 matches; write 22" in beyond.message
     assert "February, April, June, September and November" in never.message
 
 
@@ -122,6 +128,7 @@ def test_a_hashed_midnight_is_no_herd() -> None:
     schedule = a_cron("0 0 * * *")
 
     assert [note.code for note in preview(schedule, NOW, 1, hashed=True).lint] == []
+    assert lint(a_cron("30-59/31 * * * *"), hashed=True) == ()
 
 
 @pytest.mark.sem("SEM-SCHED-14")
@@ -136,6 +143,21 @@ def test_clock_changes_ahead_are_noted() -> None:
         "2027-03-14T02:30:00 does not exist in America/New_York; fires at 2027-03-14T07:00:00.000Z instead",
     ]
     assert untouched.lint == ()
+
+
+@pytest.mark.sem("SEM-SCHED-14", "SEM-SCHED-9")
+def test_a_local_time_that_falls_out_is_noted() -> None:
+    """With `dst.gap: skip` the coming year's skipped time is named, as it is with `shift`; a time outside is not."""
+    skipping = preview(a_cron("30 2 * * *", zone="Europe/Berlin", dst={"gap": "skip"}), NOW, 1)
+    outside = preview(a_cron("30 3 * * *", zone="Europe/Berlin", dst={"gap": "skip"}), NOW, 1)
+
+    notes = [note.message for note in skipping.lint if note.code == "clock_change"]
+    assert [note.split(";")[0] for note in notes] == [
+        "2026-10-25T02:30 comes twice in Europe/Berlin",
+        "2027-03-28T02:30:00 does not exist in Europe/Berlin",
+    ]
+    assert "left out" in notes[1]
+    assert outside.lint == ()
 
 
 @pytest.mark.sem("SEM-SCHED-14")

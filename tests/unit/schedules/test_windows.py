@@ -321,8 +321,8 @@ def test_window_and_calendars_are_told() -> None:
 
     told = " ".join(explain(schedule))
     assert "a window of 600 seconds" in told
-    assert "except where the calendars holidays, freeze close it." in told
-    assert "except where the calendar holidays closes it." in " ".join(explain(one))
+    assert "as far as the calendars holidays, freeze leave it open." in told
+    assert "as far as the calendar holidays leaves it open." in " ".join(explain(one))
     assert [note.code for note in lint(schedule)] == ["window_shrinks"]
     assert "600 seconds long" in lint(schedule)[0].message
     assert "after 300 seconds" in lint(schedule)[0].message

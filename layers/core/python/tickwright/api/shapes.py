@@ -117,6 +117,10 @@ def _remedy(detail: ErrorDetails) -> str:
             return f"It is {_shown(detail['input'])}; write {context['expected']}."
         case "union_tag_invalid":
             return f"It is {_shown(context['tag'])}; write one of {context['expected_tags']}."
+        case "model_type" | "dict_type":
+            return f"It is {_shown(detail['input'])}; write an object, in braces."
+        case "string_too_short" if context["min_length"] == 1:
+            return "It is empty; write at least one character, or leave out what may be absent."
         case "union_tag_not_found":
             return "It is required: say which kind it is."
         case "value_error":

@@ -41,7 +41,8 @@ def read_moment(text: str, pointer: str) -> Instant:
     try:
         moment = from_rfc3339(text)
     except ValueError as fault:
-        raise invalid(pointer, "bad_instant", f"{fault}.") from None
+        hint = " A + in a query is a blank: write it as %2B." if " " in text and pointer.startswith("query:") else ""
+        raise invalid(pointer, "bad_instant", f"{fault}.{hint}") from None
     if not _EARLIEST <= moment <= _LATEST:
         raise invalid(pointer, "out_of_range", "It is not between the years 1970 and 9000; write an instant within.")
     return moment

@@ -81,8 +81,8 @@ def _window_sentences(schedule: Schedule) -> tuple[str, ...]:
 def _bound_sentences(schedule: Schedule) -> tuple[str, ...]:
     sentences = []
     if schedule.calendars:
-        told = f"calendars {', '.join(schedule.calendars)} close" if len(schedule.calendars) > 1 else ""
-        sentences.append(f"All this except where the {told or f'calendar {schedule.calendars[0]} closes'} it.")
+        told = f"calendars {', '.join(schedule.calendars)} leave" if len(schedule.calendars) > 1 else ""
+        sentences.append(f"All this as far as the {told or f'calendar {schedule.calendars[0]} leaves'} it open.")
     if schedule.start_at is not None:
         sentences.append(f"Nothing before {to_rfc3339(schedule.start_at)}.")
     if schedule.end_at is not None:

@@ -12,8 +12,9 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.schedules.days import shape
 from tickwright.domain.schedules.explain import MONTHS
 from tickwright.domain.schedules.expression import Expression
+from tickwright.domain.schedules.fields import FieldKind, parse_field
 from tickwright.domain.schedules.nominal import next_nominal
-from tickwright.domain.schedules.phrases import counted, joined
+from tickwright.domain.schedules.phrases import counted, joined, numbers
 from tickwright.domain.schedules.resolve import KINDS
 from tickwright.domain.schedules.values import Cron, Schedule
 
@@ -40,23 +41,39 @@ def lint(schedule: Schedule, *, hashed: bool = False) -> tuple[LintNote, ...]:
     notes = []
     spread = hashed or schedule.window is not None
     for expression in schedule.kind.expressions if isinstance(schedule.kind, Cron) else ():
-        notes += [*_steps(expression), *_whole_ranges(expression), *_months(expression), *_day_rule(expression)]
+        notes += [*_uneven(expression), *_whole_ranges(expression), *_months(expression), *_day_rule(expression)]
+        notes += [] if hashed else _beyond(expression)
         notes += [] if spread else _herd(expression)
     return (*dict.fromkeys(notes), *_window(schedule))
 
 
-def _steps(expression: Expression) -> list[LintNote]:
+def _beyond(expression: Expression) -> list[LintNote]:
+    """A step that leaves a single value: the author of 22/50 expects a second one."""
     notes = []
+    for kind, text in _fields(expression):
+        for item in text.split(","):
+            only = numbers(parse_field(kind, item).bits) if "/" in item else []
+            if len(only) == 1:
+                rest = (
+                    f"steps beyond the end, so only {only[0]} matches; write {only[0]}, or every for a fixed distance"
+                )
+                notes.append(LintNote("step_beyond_field", f"{kind.name} {item} {rest}"))
+    return notes
+
+
+def _fields(expression: Expression) -> list[tuple[FieldKind, str]]:
     texts = expression.text.split(" ")
-    for kind, text in zip(KINDS[-len(texts) :], texts, strict=True):
+    return list(zip(KINDS[-len(texts) :], texts, strict=True))
+
+
+def _uneven(expression: Expression) -> list[LintNote]:
+    notes = []
+    for kind, text in _fields(expression):
         match = _STAR_STEP.fullmatch(text)
         if match is None:
             continue
         step, width = int(match[1]), kind.step_high - kind.low + 1
-        if step >= width:
-            rest = f"is longer than the field, so only {kind.low} matches"
-            notes.append(LintNote("step_beyond_field", f"{kind.name} {text} {rest}"))
-        elif kind.is_day or width % step:
+        if step < width and (kind.is_day or width % step):
             rest = f"is uneven: it starts again at {kind.low} whenever the field does, after a shorter wait"
             notes.append(LintNote("uneven_step", f"{kind.name} {text} {rest}; use every for a fixed distance"))
     return notes

@@ -61,7 +61,10 @@ class Members:
         value = self._values.get(name)
         if isinstance(value, str):
             return [(name, value)]
-        if not isinstance(value, list | tuple) or not value:
+        if value in ([], ()):
+            self.refuse(name, "bad_value", f"{name} is empty; name at least one")
+            return []
+        if not isinstance(value, list | tuple):
             self._refuse_type(name, value, f"{wanted}, or a list of them")
             return []
         if len(value) > most:

@@ -12,6 +12,7 @@ from tickwright.domain.instants import Instant, to_datetime, to_rfc3339
 from tickwright.domain.schedules.calendars import Calendar
 from tickwright.domain.schedules.closures import FOR_EVER, closed_ticks, open_ticks
 from tickwright.domain.schedules.explain import explain
+from tickwright.domain.schedules.gaps import gap_skips
 from tickwright.domain.schedules.lint import LintNote, lint
 from tickwright.domain.schedules.phrases import counted, joined
 from tickwright.domain.schedules.ticks import next_tick
@@ -154,6 +155,10 @@ def _clock_notes(schedule: Schedule, now: Instant) -> tuple[LintNote, ...]:
 
 def _gap_note(schedule: Schedule, change_s: int) -> LintNote | None:
     at = Instant(change_s * 1000)
+    skipped = gap_skips(schedule, Instant(at - 1000), at)
+    if skipped:
+        rest = "it is left out, since dst.gap is skip; shift fires it at the first instant after the gap"
+        return LintNote("clock_change", f"{skipped[0].nominal_local} does not exist in {schedule.timezone}; {rest}")
     tick = next_tick(schedule, Instant(at - 1))
     if tick is None or tick.at != at or tick.nominal_local is None:
         return None

@@ -50,6 +50,8 @@ def split(text: str) -> tuple[str, ...]:
     """The texts of the five or six fields, aliases written out, or CronRefused."""
     if len(text) > EXPRESSION_CHARS_MAX:
         raise CronRefused("too_long", f"has {len(text)} characters; the most is {EXPRESSION_CHARS_MAX}")
+    if "\n" in text or "\r" in text:
+        raise CronRefused("line_break", f"{shown(text)} holds a line break; write it in one line without")
     if not _PRINTABLE.fullmatch(text):
         raise CronRefused("not_ascii", f"{shown(text)} holds a character beyond plain ASCII; retype it")
     bare = text.strip(" \t")

@@ -91,7 +91,8 @@ def _kind_name(members: Members) -> str | None:
     if len(given) == 1:
         return given[0]
     found = f"has {' and '.join(given)}" if given else "has none of runAt, cron, every"
-    members.refuse("", "one_kind", f"the schedule {found}; write exactly one of runAt, cron, every")
+    hint = f'; a patch takes one away with null, such as "{given[-1]}": null' if given else ""
+    members.refuse("", "one_kind", f"the schedule {found}; write exactly one of runAt, cron, every{hint}")
     return None
 
 

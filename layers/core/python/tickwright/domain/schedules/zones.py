@@ -89,12 +89,25 @@ def zone_under(name: str, gap: Gap = Gap.SHIFT, overlap: Overlap = Overlap.FIRST
 def load_zone(name: str) -> ZoneInfo:
     """The zone of the pinned tzdata package, or ValueError."""
     if len(name) > NAME_CHARS_MAX or not _NAME.fullmatch(name):
-        raise ValueError("is not the name of a time zone")
+        raise ValueError(_no_zone(name))
     try:
         with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
             return ZoneInfo.from_file(data, key=name)
     except (OSError, ValueError):
-        raise ValueError("is not the name of a time zone") from None
+        raise ValueError(_no_zone(name)) from None
+
+
+def _no_zone(name: str) -> str:
+    """What a refusal says, with the name that was meant where only its letters' case or a blank is wrong."""
+    meant = _names().get(name[: 2 * NAME_CHARS_MAX].strip().replace(" ", "_").lower())
+    return "is not the name of a time zone" + ("" if meant is None else f" (did you mean {meant}?)")
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """Every name that the package has, by its small letters."""
+    names = files("tzdata").joinpath("zones").read_text("ascii").split()
+    return {name.lower(): name for name in names}
 
 
 @lru_cache(maxsize=1)
