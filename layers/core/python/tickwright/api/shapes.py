@@ -96,6 +96,11 @@ _CODES: Mapping[str, str] = {
     "string_pattern_mismatch": "bad_value",
     "value_error": "bad_value",
 }
+_REMEDIES: Mapping[str, str] = {
+    "missing": "It is required; add it.",
+    "extra_forbidden": "There is no such field; leave it out, or look up its name in /v1/openapi.json.",
+    "union_tag_not_found": "It is required: say which kind it is.",
+}
 _OUT_OF_RANGE = frozenset({"greater_than_equal", "greater_than", "less_than_equal", "less_than", "finite_number"})
 
 
@@ -108,11 +113,9 @@ def _code(detail: ErrorDetails) -> str:
 def _remedy(detail: ErrorDetails) -> str:
     """What to change; where pydantic's own words already say it, those, with what was sent."""
     context = detail.get("ctx") or {}
+    if detail["type"] in _REMEDIES:
+        return _REMEDIES[detail["type"]]
     match detail["type"]:
-        case "missing":
-            return "It is required; add it."
-        case "extra_forbidden":
-            return "There is no such field; leave it out, or look up its name in /v1/openapi.json."
         case "literal_error" | "enum":
             return f"It is {_shown(detail['input'])}; write {context['expected']}."
         case "union_tag_invalid":
@@ -121,8 +124,6 @@ def _remedy(detail: ErrorDetails) -> str:
             return f"It is {_shown(detail['input'])}; write an object, in braces."
         case "string_too_short" if context["min_length"] == 1:
             return "It is empty; write at least one character, or leave out what may be absent."
-        case "union_tag_not_found":
-            return "It is required: say which kind it is."
         case "value_error":
             return str(context["error"])
         case _:
