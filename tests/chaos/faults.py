@@ -6,7 +6,7 @@ there are windows of time in which calls of everybody are. Must not know HTTP: t
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -26,6 +26,7 @@ class Kind(Enum):
     ERROR = "error"  # the answer is 500, and nothing was done
     LATE_ERROR = "lateError"  # the answer is 500, and all was done
     THROTTLE = "throttle"
+    CONFLICT = "conflict"  # the items are in somebody else's transaction; each part of a batch is refused by itself
     DELAY = "delay"  # within the caller's patience
     HELD = "held"  # past it: it is carried out after the caller has asked again, or is dead
 
@@ -70,6 +71,7 @@ _AT_WRITES = (
     Kind.LATE_ERROR,
     Kind.ERROR,
     Kind.THROTTLE,
+    Kind.CONFLICT,
     Kind.DELAY,
     Kind.HELD,
 )
@@ -165,16 +167,3 @@ class Fate:
 
     def _is_in(self, window: Window, at_ms: int) -> bool:
         return window.service is self.service and window.from_ms <= at_ms < window.until_ms
-
-
-ERRORS: Mapping[tuple[Service, Kind], tuple[int, str]] = {
-    (Service.DYNAMODB, Kind.ERROR): (500, "com.amazonaws.dynamodb.v20120810#InternalServerError"),
-    (Service.DYNAMODB, Kind.LATE_ERROR): (500, "com.amazonaws.dynamodb.v20120810#InternalServerError"),
-    (Service.DYNAMODB, Kind.THROTTLE): (
-        400,
-        "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
-    ),
-    (Service.SQS, Kind.ERROR): (500, "com.amazonaws.sqs#InternalFailure"),
-    (Service.SQS, Kind.LATE_ERROR): (500, "com.amazonaws.sqs#InternalFailure"),
-    (Service.SQS, Kind.THROTTLE): (403, "com.amazonaws.sqs#RequestThrottled"),
-}

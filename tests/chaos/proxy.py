@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.chaos.faults import ERRORS, Fate, Fault, Kind, Service, windows
+from tests.chaos.faults import Fate, Fault, Kind, Service, windows
+from tests.chaos.refusals import refusal
 
 NOBODY = "nobody"
 _HEAD_END = b"\r\n\r\n"
 _HEAD_BYTES_MAX = 1 << 20
 _APP = re.compile(r"\bapp/(\S+)")
 _KEPT_BACK = {Kind.DELAY, Kind.HELD}
-_NOT_DONE = {Kind.CUT, Kind.ERROR, Kind.THROTTLE}
+_NOT_DONE = {Kind.CUT, Kind.ERROR, Kind.THROTTLE, Kind.CONFLICT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Whole:
 
     raw: bytes
     headers: Mapping[str, str]
+
+    @property
+    def body(self) -> bytes:
+        """What follows the headers."""
+        return self.raw.partition(_HEAD_END)[2]
 
     @property
     def operation(self) -> str:
@@ -149,7 +155,9 @@ class Proxy:
         reply = None if fault.kind in _NOT_DONE else (await connection.ask(request)).raw
         if fault.kind in {Kind.CUT, Kind.LOST}:
             return None
-        return reply if fault.kind in _KEPT_BACK else refusal(self.fate.service, fault.kind)
+        if fault.kind in _KEPT_BACK:
+            return reply
+        return refusal(self.fate.service, fault.kind, request.operation, request.body)
 
     def _note(self, request: Whole, fault: Fault) -> None:
         about = {"service": self.fate.service.value, "member": request.member, "operation": request.operation}
@@ -161,14 +169,6 @@ class Proxy:
 
     def _write(self, line: Mapping[str, object]) -> None:
         os.write(self.log, json.dumps(line).encode() + b"\n")
-
-
-def refusal(service: Service, kind: Kind) -> bytes:
-    """An error as the service words it."""
-    status, name = ERRORS[service, kind]
-    body = json.dumps({"__type": name, "message": "A fault of the chaos run."}).encode()
-    lines = [f"HTTP/1.1 {status} Error", "Content-Type: application/x-amz-json-1.0", f"Content-Length: {len(body)}"]
-    return "\r\n".join(lines).encode() + _HEAD_END + body
 
 
 def _now_ms() -> int:
