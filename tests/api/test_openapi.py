@@ -8,6 +8,9 @@ import pytest
 
 from tickwright.api.openapi import document, document_text, main
 from tickwright.api.routes import ROUTES
+from tickwright.domain.executions import Reason
+from tickwright.domain.jobs import JobStatus
+from tickwright.domain.transitions import State
 
 CHECKED_IN = Path(__file__).parents[2] / "docs" / "api" / "openapi.json"
 
@@ -43,6 +46,17 @@ def test_every_object_that_is_sent_is_closed() -> None:
     assert {"JobRequest", "BatchRequest", "HttpTarget", "PythonTarget", "RetryPolicy", "FailRequest"} <= set(sent)
     assert all(schema["additionalProperties"] is False for schema in sent.values())
     assert schemas["JobRequest"]["properties"]["schedule"]["additionalProperties"] is False
+
+
+@pytest.mark.sem("SEM-API-2", "SEM-REASON-1")
+def test_states_and_reasons_are_listed_in_full() -> None:
+    """A client can be made that knows each of them."""
+    schemas = document()["components"]["schemas"]
+    execution, job = schemas["ExecutionSummary"]["properties"], schemas["Job"]["properties"]
+
+    assert execution["status"]["enum"] == [state.value for state in State]
+    assert execution["reason"]["anyOf"][0]["enum"] == [reason.value for reason in Reason]
+    assert job["status"]["enum"] == [status.value for status in JobStatus]
 
 
 def test_write_and_check_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

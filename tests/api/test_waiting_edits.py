@@ -3,6 +3,7 @@
 import pytest
 
 from tests.api.client import Client
+from tickwright.domain.instants import Instant, from_rfc3339, to_rfc3339
 
 HOURLY = {"cron": "0 * * * *"}
 FROM = "2027-01-01T00:00:00Z"
@@ -41,6 +42,40 @@ async def test_a_look_shows_the_ticks_on_both_sides_of_its_time(acme: Client) ->
     assert minutes == ["00", "00"] + ["30"] * 8
     assert {at[14:16] for at in got.json["ticksBefore"]} == {"00"}
     assert (await acme.get(path)).json["etag"] == etag
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-SCHED-19")
+async def test_a_look_far_ahead_shows_the_ticks_from_its_time_on(acme: Client) -> None:
+    """Else both lists would be the same; the preview begins at that instant in any case."""
+    path, etag = await a_job(acme)
+    body = {"schedule": {"cron": "30 * * * *"}}
+    ahead = (await acme.get(path)).json["nextRunAt"]
+    far = f"{int(ahead[:4]) + (ahead[5:7] == '12')}-{int(ahead[5:7]) % 12 + 1:02d}-15T00:00:00.000Z"
+
+    got = await acme.send("PATCH", f"{path}?validateOnly=true&effectiveFrom={far}", body, if_match=etag)
+
+    after = got.json["ticksAfter"]
+    assert after == [tick["at"] for tick in got.json["preview"]["ticks"]]
+    assert (after[0], len(after)) == (far.replace("00:00.", "30:00."), 10)
+    assert got.json["ticksBefore"][0] == far
+    assert {at[14:16] for at in got.json["ticksBefore"]} == {"00"}
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-SCHED-19")
+@pytest.mark.parametrize(("max_runs", "left"), [(25, 1), (24, 0), (60, 10)])
+async def test_runs_until_then_count(acme: Client, max_runs: int, left: int) -> None:
+    """Of a job that ends after so many runs, no more are told than will be left at that instant."""
+    hourly = HOURLY | {"maxRuns": max_runs}
+    job = await acme.job(schedule=hourly)
+    path, first = f"/v1/jobs/{job['jobId']}", from_rfc3339(job["nextRunAt"])
+    day_later = to_rfc3339(Instant(first + 24 * 3_600_000))
+    body = {"schedule": hourly | {"cron": "30 * * * *", "maxRuns": 60}}
+
+    looked = f"{path}?validateOnly=true&effectiveFrom={day_later}"
+    got = await acme.send("PATCH", looked, body, if_match=job["etag"])
+
+    assert [at[14:16] for at in got.json["ticksBefore"]] == ["00"] * left
+    assert [at[14:16] for at in got.json["ticksAfter"]] == ["30"] * 10
 
 
 @pytest.mark.sem("SEM-SCHED-19")

@@ -4,11 +4,26 @@ Must not know how the values are found (views.py). The schemas of openapi.json a
 checker holds views.py to them. Promise: SEM-API-2.
 """
 
-from typing import Any, Literal, Required
+from enum import Enum
+from typing import Annotated, Any, Literal, Required
 
+from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from tickwright.api.problems import ProblemJson
+from tickwright.domain.executions import Cause, Reason
+from tickwright.domain.jobs import JobStatus
+from tickwright.domain.transitions import State
+
+
+def _named(values: type[Enum]) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "enum": [value.value for value in values]})
+
+
+JobStatusName = Annotated[str, _named(JobStatus)]
+StatusName = Annotated[str, _named(State)]
+ReasonName = Annotated[str, _named(Reason)]
+CauseName = Annotated[str, _named(Cause)]
 
 
 class SpecFieldsJson(TypedDict):
@@ -63,7 +78,7 @@ class MovingJson(TypedDict):
     """
 
     jobId: str
-    status: str
+    status: JobStatusName
     version: int
     definitionVersion: int
     createdAt: str
@@ -123,9 +138,9 @@ class ExecutionFieldsJson(TypedDict):
     executionId: str
     jobId: str
     jobVersion: int
-    status: str
-    reason: str | None
-    cause: str
+    status: StatusName
+    reason: ReasonName | None
+    cause: CauseName
     leaseEpoch: int
     generation: int
     attempt: int
@@ -231,7 +246,10 @@ class PreviewJson(TypedDict):
 
 
 class ValidatedJson(TypedDict):
-    """What a job would be; nothing was written. `ticksBefore` and `ticksAfter`: its next ticks without and with it."""
+    """What a job would be; nothing was written. `ticksBefore` and `ticksAfter`: its next ten ticks without and with it.
+
+    With an `effectiveFrom` further away than these, both are the ten from it on. `preview` begins at it always.
+    """
 
     job: SpecJson
     preview: PreviewJson

@@ -14,11 +14,15 @@ from tickwright.domain.schedules import (
     Calendar,
     Schedule,
     closed_at,
+    count_ticks,
     from_compact,
     named_by,
     open_ticks,
 )
+from tickwright.domain.schedules.closures import closed_ticks
 from tickwright.domain.ticks import edited_next
+
+_RUNS_COUNTED_MAX = 1_000_000  # up to a year ahead; with more the rest of a larger maxRuns is told too large
 
 
 def coming(  # noqa: PLR0913 - a head, what it is edited to, and how far that is looked at
@@ -57,6 +61,17 @@ def _from_now(
     closing = named_by(schedule, calendars)
     kept = (first,) if closed_at(closing, schedule.timezone, first) is None else ()
     return (*kept, *(tick.at for tick in open_ticks(schedule, closing, first, left - len(kept))))
+
+
+def head_at(head: Head, at: Instant, now: Instant, calendars: Mapping[str, Calendar] = NO_CALENDARS) -> Head:
+    """The head as it will stand just before an instant ahead, if its schedule goes on until then; never written."""
+    schedule, until = schedule_of(head), Instant(at - 1)
+    since = Instant(max(now, decided_through(head)))
+    met, _ = count_ticks(schedule, since, until, _RUNS_COUNTED_MAX)
+    closed = closed_ticks(schedule, named_by(schedule, calendars), since, until) if schedule.calendars else None
+    runs = head.runs + met - (0 if closed is None else closed.count)
+    most = runs if schedule.max_runs is None else schedule.max_runs
+    return replace(head, next_run_at=None, bucket=None, settled_through=until, runs=min(runs, most))
 
 
 def left_of(schedule: Schedule, count: int, runs: int = 0) -> int:

@@ -7,7 +7,7 @@ SEM-SCHED-15, SEM-SCHED-19.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tickwright.domain.coming import coming, left_of
+from tickwright.domain.coming import coming, head_at, left_of
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
@@ -136,14 +136,25 @@ async def preview_edit(
         tenant_id=tenant_id,
         source=spec.source,
         schedule=schedule,
-        start=now,
+        start=now if at is None or at <= now else Instant(at - 1),
         job_id=job_id,
         calendars=calendars,
     )
     previewed = preview_schedule(kit, second, question)
-    before = await _before(kit, view.head, now, calendars)
-    after = coming(view.head, spec.schedule, now, TICKS_SHOWN, effective_from=at, calendars=calendars)
+    before, after = await _both_sides(kit, view.head, edit, now, calendars)
     return PreviewedEdit(view=view, previewed=previewed, before=before, after=after)
+
+
+async def _both_sides(
+    kit: Kit, head: Head, edit: Edit, now: Instant, calendars: Mapping[str, Calendar]
+) -> tuple[tuple[Instant, ...], tuple[Instant, ...]]:
+    """The ticks without and with an edit; from its time on, where that is further away than those shown."""
+    schedule, at = edit.spec.schedule, edit.effective_from
+    after = coming(head, schedule, now, TICKS_SHOWN, effective_from=at, calendars=calendars)
+    if at is not None and len(after) == TICKS_SHOWN and after[-1] < at:
+        head, now = head_at(head, at, now, calendars), Instant(at - 1)
+        after = coming(head, schedule, now, TICKS_SHOWN, calendars=calendars)
+    return await _before(kit, head, now, calendars), after
 
 
 async def _before(kit: Kit, head: Head, now: Instant, calendars: Mapping[str, Calendar]) -> tuple[Instant, ...]:
