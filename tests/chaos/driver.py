@@ -44,6 +44,8 @@ class Driver:
     stories: list[Story] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
+    _plans: dict[JobId, Plan] = field(default_factory=dict)
+    _turns: dict[JobId, asyncio.Lock] = field(default_factory=dict)  # errands of a job, one after the other
 
     async def play(self, plans: Sequence[Plan]) -> None:
         """Live all stories; returns when the last errand is done."""
@@ -88,6 +90,7 @@ class Driver:
         )
         story.changes.append(self._change(Kind.SUBMIT, invoked_ms, answer.head, plan.rhythm))
         self.stories.append(story)
+        self._plans[story.job_id] = plan
         return story
 
     def _spec(self, plan: Plan, body: Body, version: int) -> JobSpec:
@@ -109,7 +112,17 @@ class Driver:
         )
 
     # --- errands -------------------------------------------------------------------------------------------------
+    async def pounce(self, job_id: JobId, wish: Wish) -> None:
+        """Ask for something now that nobody had planned, of a job that was acknowledged."""
+        story = next((one for one in self.stories if one.job_id == job_id), None)
+        if story is not None:
+            await self._do(story, self._plans[job_id], Errand(at_ms=0, wish=wish))
+
     async def _do(self, story: Story, plan: Plan, errand: Errand) -> None:
+        async with self._turns.setdefault(story.job_id, asyncio.Lock()):
+            await self._do_now(story, plan, errand)
+
+    async def _do_now(self, story: Story, plan: Plan, errand: Errand) -> None:
         match errand.wish:
             case Wish.PAUSE | Wish.RESUME | Wish.CANCEL | Wish.EDIT:
                 await self._alter(story, plan, errand)

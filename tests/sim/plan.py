@@ -61,6 +61,7 @@ class Plan:
     latency_ms: int = 2
     lag_ms: int = 0  # how far the indexes may be behind
     loss: float = 0.0  # of hints
+    pounces: bool = False  # whether owners cancel a job in the moment in which its scheduler falls silent
     skew_ms: int = 0  # how far a machine's clock may be off, either way
     double: float = 0.0
     late: float = 0.0
@@ -106,6 +107,7 @@ def plan_of(seed: int) -> Plan:
         return replace(plan, latency_ms=2, lag_ms=0, loss=0.0, late=0.0)
     if draw.chance(0.4):
         plan = replace(plan, skew_ms=CLOCK_ERROR_MS)
+    plan = replace(plan, pounces=draw.chance(0.4))
     return replace(plan, faults=_faults(plan), outages=_outages(draw))
 
 

@@ -56,6 +56,7 @@ class Process:
     member: str
     draws: Stream
     on_death: Callable[["Process", int], None]
+    on_silence: Callable[["Process"], None]
     is_dead: bool = False
     still_until_ms: int = 0
 
@@ -125,6 +126,7 @@ class Process:
 
     async def _struck(self, blow: Fault, do: Callable[[], AnswerT], fault: type[Unavailable]) -> AnswerT:
         now = self.network.now_ms()
+        self.on_silence(self)
         match blow.kind:
             case Kind.CRASH_BEFORE:
                 self.die(blow.ms)

@@ -15,6 +15,7 @@ from tests.chaos.book import Violation
 from tests.chaos.checker import check
 from tests.chaos.driver import Driver
 from tests.chaos.history import EVERYBODY, History, Presence, Stall
+from tests.chaos.jobs import Wish
 from tests.sim.clock import SimClock, SimEntropy
 from tests.sim.draws import Stream, key_of
 from tests.sim.monitors import Monitors
@@ -26,9 +27,10 @@ from tests.sim.state import Commit, State
 from tests.sim.store import SimStore
 from tests.support.builders import an_id
 from tests.support.clocks import NOON, VirtualLoop
+from tickwright.domain.changes.heads import Advance
 from tickwright.domain.events import EventName, Happening
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import WorkerId
+from tickwright.domain.ids import JobId, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.limits import Durations
 from tickwright.loops.scheduler import SchedulerLoop
@@ -93,6 +95,9 @@ class Simulation:
     _running: set["asyncio.Task[None]"] = field(default_factory=set)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _lives: int = 0
+    _driver: Driver | None = None
+    _at: dict[str, JobId] = field(default_factory=dict)  # the job that a scheduler has decided a tick of last
+    _pouncing: set["asyncio.Task[None]"] = field(default_factory=set)
     _since_ms: dict[str, int] = field(default_factory=dict)  # schedulers that live
     _trace: "blake2b" = field(default_factory=lambda: blake2b(digest_size=16))
 
@@ -119,7 +124,7 @@ class Simulation:
     async def play(self) -> Report:
         """Live it through."""
         owners = self._kit("a0")
-        driver = Driver(kit=owners, start_ms=NOON, ns=self._ns)
+        self._driver = driver = Driver(kit=owners, start_ms=NOON, ns=self._ns)
         for number in range(self.plan.schedulers):
             self._begin(f"s{number}")
         for number in range(self.plan.workers):
@@ -128,6 +133,7 @@ class Simulation:
         await driver.play(jobs_of(self.plan, NOON))
         await owners.clock.sleep_until(Instant(NOON + LAST_TICK_MS))
         self._heal()
+        await asyncio.gather(*self._pouncing)
         await self._wind_down()
         await self._drain()
         return self._judge(driver)
@@ -169,7 +175,7 @@ class Simulation:
         self._lives += 1
         member = f"{name}.{slot.lives}"
         draws = Stream.of(self.plan.seed, f"process/{member}")
-        process = Process(self.network, slot, member, draws, self._died)
+        process = Process(self.network, slot, member, draws, self._died, self._silent)
         kit = Kit(
             store=SimStore(self.state, process),
             queue=SimQueue(self.queues, process),
@@ -185,6 +191,20 @@ class Simulation:
         """The owners' clock is right: what they are told is compared with it."""
         skew_ms = self.plan.skew_ms
         return draws.between(-skew_ms, skew_ms) if skew_ms and name != "a0" else 0
+
+    def _silent(self, process: Process) -> None:
+        """A process is about to be struck: now and then the owner of what it is at asks for the end of it."""
+        job_id = self._at.get(process.member)
+        if self.plan.pounces and job_id is not None and self._driver is not None and not self._stop.is_set():
+            wish = Wish.CANCEL if process.draws.chance(0.7) else Wish.PAUSE
+            after_s = process.draws.spread(1, 600) / 1_000
+            self._pouncing.add(asyncio.create_task(self._pounce(job_id, wish, after_s)))
+
+    async def _pounce(self, job_id: JobId, wish: Wish, after_s: float) -> None:
+        assert self._driver is not None
+        await asyncio.sleep(after_s)
+        self.seen["pounce"] += 1
+        await self._driver.pounce(job_id, wish)
 
     def _died(self, process: Process, away_ms: int) -> None:
         self.seen["crash"] += 1
@@ -285,6 +305,8 @@ class Simulation:
 
     def _note(self, commit: Commit) -> None:
         self.commits += 1
+        if isinstance(commit.change, Advance):
+            self._at[commit.by] = commit.change.job_id
         if isinstance(commit.new, Execution):
             reason = "" if commit.new.reason is None else f".{commit.new.reason.value}"
             self.seen[f"state.{commit.new.state.value}{reason}"] += 1
