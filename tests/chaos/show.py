@@ -164,7 +164,7 @@ async def _pages(kit: Kit) -> list[Page]:
 async def _history(ground: Ground, folder: Path, driver: Driver, company: Company, last_tick_ms: int) -> History:
     kit = ground.judges
     _, before = await _all(kit)
-    _say(f"{await _work_off(kit)} pages of the journal cannot be worked off")
+    _say(f"{len(await _pages(kit))} pages of the journal are left, {await _work_off(kit)} cannot be worked off")
     heads, rows = await _all(kit)
     _say(f"{len(rows) - len(before)} rows came from working off the journal")
     entries = [entry for page in await _pages(kit) for entry in page.entries]

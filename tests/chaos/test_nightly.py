@@ -15,7 +15,7 @@ from tests.support.emulators.installed import give_up_on
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 300  # of each of three seeds on each of two stores
-OF_A_PLANT = 60
+OF_A_PLANT = {"embedded": 60, "aws": 180}  # a zombie brings its result every half a minute there
 BESIDE_S = 240
 JOBS = {"embedded": 100, "aws": 34}
 
@@ -48,7 +48,8 @@ def test_no_promise_is_broken_while_processes_are_killed_and_frozen(tmp_path: Pa
 
     assert (status, figures["violations"]) == (0, 0)
     assert figures["jobs"] == JOBS[store]
-    assert min(figures[name] for name in ("kills", "freezes", "zombies", "resultsRefused", "reaped", "takeovers")) > 0
+    assert min(figures[name] for name in ("kills", "freezes", "zombies", "reaped", "takeovers")) > 0
+    assert figures["resultsRefused"] + figures["heartbeatsRefused"] > 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,7 +77,7 @@ def test_no_promise_is_broken_while_calls_are_cut_and_the_queues_are_emptied(tmp
 )
 def test_each_bug_that_is_put_in_is_found(tmp_path: Path, store: str, plant: str, broken: str) -> None:
     """By the promise that it breaks. On AWS's engines the fence is taken out of the literal expressions."""
-    status, figures = chaos(tmp_path, store, seed=5, seconds=OF_A_PLANT, plant=plant)
+    status, figures = chaos(tmp_path, store, seed=5, seconds=OF_A_PLANT[store], plant=plant)
 
     assert status == 1
     assert figures["byName"][broken] > 0
