@@ -153,6 +153,10 @@ pairs: setup ## Any two operations on one job, every order of their calls, every
 scenario: setup ## The fleet dies, traffic triples, the store fails over: NAME=fleet-crash, spike or db-failover (SIZE=)
 	@$(PY) -m tests.scenarios $(NAME) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
+.PHONY: fuzz
+fuzz: setup ## Guided bytes, requests from the OpenAPI, operations beside a model: so many seconds each (SECONDS=54 ONLY=)
+	@$(PY) -m tests.fuzz --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
 # ---------------------------------------------------------------- clean
 
 .PHONY: clean

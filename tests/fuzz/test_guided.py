@@ -24,6 +24,17 @@ def test_a_few_seconds_of_guided_inputs_break_nothing(name: str, tmp_path: Path)
     assert run.covered >= COVERED_MIN[name], run.said
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(ORACLES))
+def test_a_minute_of_guided_inputs_breaks_nothing(name: str, tmp_path: Path) -> None:
+    """The same for a minute each."""
+    pytest.importorskip("atheris", reason="atheris has no wheel for this machine: guided fuzzing is left out")
+
+    run = guided(name, tmp_path, seconds=60)
+
+    assert run.status == 0, run.said
+
+
 @pytest.mark.slow
 def test_a_planted_break_is_found(tmp_path: Path) -> None:
     """From seeds without a list the search finds its way to one that the parser accepts."""

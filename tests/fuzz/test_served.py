@@ -1,0 +1,29 @@
+"""A few requests to every operation of the running program, made up from its OpenAPI."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.served import requested
+from tickwright.api.routes import ROUTES
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-API-1")
+def test_every_operation_answers_as_the_document_says(tmp_path: Path) -> None:
+    """No 5xx, and no status, header, type or body that the document does not name; `make fuzz` goes on for longer."""
+    run = requested(tmp_path, "--phases", "fuzzing", "-n", "2", "--seed", "7", "--no-shrink", seconds=300)
+
+    assert run.status == 0, run.said
+    assert run.operations == len(ROUTES), run.said
+    assert run.generated == run.passed >= len(ROUTES), run.said
+
+
+@pytest.mark.nightly
+@pytest.mark.sem("SEM-API-1")
+def test_all_phases_answer_as_the_document_says(tmp_path: Path) -> None:
+    """Examples, every branch of every schema, random requests and chains of them, for ten minutes."""
+    run = requested(tmp_path, "--max-time", "600", seconds=900)
+
+    assert run.status == 0, run.said
+    assert run.generated == run.passed > 1_000, run.said
