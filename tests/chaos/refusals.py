@@ -4,7 +4,7 @@ Must not know when it is told.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tests.chaos.faults import Kind, Service
@@ -26,34 +26,40 @@ _MESSAGE: Final = "A fault of the chaos run."
 
 def refusal(service: Service, kind: Kind, operation: str, body: bytes) -> bytes:
     """The whole answer to a request."""
-    if kind is Kind.CONFLICT:
-        match operation:
-            case "TransactWriteItems":
-                return _answer(400, _cancelled(json.loads(body)["TransactItems"]))
-            case "BatchExecuteStatement":
-                return _answer(200, _statements(json.loads(body)["Statements"]))
-            case "SendMessageBatch" | "DeleteMessageBatch":
-                return _answer(200, _entries(json.loads(body)["Entries"]))
+    if kind is Kind.CONFLICT and operation in _INSIDE:
+        status, said = _INSIDE[operation](json.loads(body))
+        return _answer(status, said)
     status, name = _ERRORS[service, kind]
     return _answer(status, {"__type": name, "message": _MESSAGE})
 
 
-def _cancelled(items: list[Any]) -> dict[str, object]:
+def _cancelled(request: Mapping[str, Any]) -> tuple[int, Mapping[str, object]]:
     """The last item of the transaction is the one in the way."""
-    reasons = [{"Code": "None"} for _ in items[1:]] + [{"Code": "TransactionConflict", "Message": _MESSAGE}]
+    reasons = [{"Code": "None"} for _ in request["TransactItems"][1:]] + [
+        {"Code": "TransactionConflict", "Message": _MESSAGE}
+    ]
     codes = ", ".join(reason["Code"] for reason in reasons)
     told = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
-    return {"__type": f"{_DYNAMODB}TransactionCanceledException", "Message": told, "CancellationReasons": reasons}
+    name = f"{_DYNAMODB}TransactionCanceledException"
+    return 400, {"__type": name, "Message": told, "CancellationReasons": reasons}
 
 
-def _statements(statements: list[Any]) -> dict[str, object]:
+def _statements(request: Mapping[str, Any]) -> tuple[int, Mapping[str, object]]:
     refused = {"Error": {"Code": "TransactionConflict", "Message": _MESSAGE}}
-    return {"Responses": [refused for _ in statements]}
+    return 200, {"Responses": [refused for _ in request["Statements"]]}
 
 
-def _entries(entries: list[Any]) -> dict[str, object]:
-    failed = [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in entries]
-    return {"Successful": [], "Failed": failed}
+def _entries(request: Mapping[str, Any]) -> tuple[int, Mapping[str, object]]:
+    failed = [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in request["Entries"]]
+    return 200, {"Successful": [], "Failed": failed}
+
+
+_INSIDE: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[int, Mapping[str, object]]]]] = {
+    "TransactWriteItems": _cancelled,
+    "BatchExecuteStatement": _statements,
+    "SendMessageBatch": _entries,
+    "DeleteMessageBatch": _entries,
+}
 
 
 def _answer(status: int, said: Mapping[str, object]) -> bytes:
