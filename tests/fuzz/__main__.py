@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def main() -> int:
     """Fuzz, print, judge."""
     asked = _asked()
     fuzzers: dict[str, Callable[[int], Told]] = {
-        **{name: lambda seconds, name=name: _guided(name, seconds) for name in ORACLES},
+        **{name: partial(_guided, name) for name in ORACLES},
         "api": _requests,
         "machine": _operations,
     }
