@@ -41,6 +41,7 @@ class Pace:
     durations: Durations
     buckets: int
     every_nth_job: int = 1
+    writes_share: float = 1.0  # of the writes that a process makes on a file in the same time
     stop_s: float = 10.0  # how soon a process has ended after SIGTERM
 
 
@@ -62,6 +63,7 @@ PACES: Mapping[Kind, Pace] = {
         ),
         buckets=4,
         every_nth_job=3,
+        writes_share=0.25,
         stop_s=30.0,  # what platforms leave before SIGKILL
     ),
 }

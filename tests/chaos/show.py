@@ -72,7 +72,13 @@ class Result:
 async def perform(options: Options, folder: Path) -> Result:
     """One run. Raises TimeoutError if it does not end; all processes are gone in any case."""
     plants.install(options.plant)
-    timetable = Timetable(seed=options.seed, seconds=options.seconds, lease_ms=PACES[options.store].durations.lease_ms)
+    pace = PACES[options.store]
+    timetable = Timetable(
+        seed=options.seed,
+        seconds=options.seconds,
+        lease_ms=pace.durations.lease_ms,
+        writes_share=pace.writes_share,
+    )
     async with asyncio.timeout(options.seconds + DRAIN_S + START_S):
         async with _ground(options, timetable, folder) as ground:
             return await _play(options, timetable, folder, ground)

@@ -89,6 +89,7 @@ class Timetable:
     seed: int
     seconds: int
     lease_ms: int
+    writes_share: float = 1.0  # of the writes that a process makes on a file: where they are fewer, blows come sooner
 
     @property
     def begin_ms(self) -> int:
@@ -136,23 +137,22 @@ class Timetable:
         for_ms = round(self.lease_ms * (at_worker if role is Role.WORKER else at_scheduler))
         if draw.random() < 0.25:
             return Fault(blow=Blow.FREEZE, trigger=AtTime(after_ms=draw.randint(2_500, 7_000)), for_ms=for_ms)
-        return Fault(blow=Blow.FREEZE, trigger=_at_write(role, draw, before=draw.random() < 0.6), for_ms=for_ms)
+        return Fault(blow=Blow.FREEZE, trigger=self._at_write(role, draw, before=draw.random() < 0.6), for_ms=for_ms)
 
     def _end(self, role: Role, draw: random.Random) -> Fault:
         what = draw.random()
         if what < 0.6:
-            return Fault(blow=Blow.KILL, trigger=_at_write(role, draw, before=False))
+            return Fault(blow=Blow.KILL, trigger=self._at_write(role, draw, before=False))
         blow = Blow.KILL if what < 0.8 else Blow.TERM
         return Fault(blow=blow, trigger=AtTime(after_ms=draw.randint(4_000, 12_000)))
+
+    def _at_write(self, role: Role, draw: random.Random, *, before: bool) -> AtWrite:
+        aim = draw.choice(_AIMS[role])
+        nth = draw.randint(20, 150) if aim is Aim.ANY else draw.randint(4, 40)
+        return AtWrite(aim=aim, nth=max(1, round(nth * self.writes_share)), before=before)
 
 
 _AIMS = {
     Role.SCHEDULER: (Aim.PAGE, Aim.ADVANCE, Aim.INSERT, Aim.INSERT, Aim.ANY),
     Role.WORKER: (Aim.CLAIM, Aim.RESULT, Aim.RESULT, Aim.HEARTBEAT, Aim.ANY),
 }
-
-
-def _at_write(role: Role, draw: random.Random, *, before: bool) -> AtWrite:
-    aim = draw.choice(_AIMS[role])
-    nth = draw.randint(20, 150) if aim is Aim.ANY else draw.randint(4, 40)
-    return AtWrite(aim=aim, nth=nth, before=before)

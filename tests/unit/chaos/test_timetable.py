@@ -43,6 +43,15 @@ def test_workers_are_frozen_for_longer_than_a_lease_before_they_write() -> None:
     assert any(isinstance(fault.trigger, AtWrite) and fault.trigger.before for fault in zombies)
 
 
+def test_where_processes_write_less_the_same_blows_come_at_fewer_writes() -> None:
+    """A slow store sees as many deaths a minute as a fast one."""
+    quick, slow = (Timetable(seed=1, seconds=54, lease_ms=LEASE_MS, writes_share=share) for share in (1.0, 0.25))
+    for number in range(1, 30):
+        lives = [one.life(Role.WORKER, "w0", number) for one in (quick, slow)]
+        nths = [[f.trigger.nth for f in life.faults if isinstance(f.trigger, AtWrite)] for life in lives]
+        assert nths[1] == [max(1, round(nth / 4)) for nth in nths[0]]
+
+
 def test_ticks_go_on_after_the_last_fault() -> None:
     """The system must be seen to have come back."""
     timetable = Timetable(seed=1, seconds=54, lease_ms=LEASE_MS)
