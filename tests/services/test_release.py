@@ -12,8 +12,11 @@ from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired
 from tickwright.domain.attempts import RetryLater
 from tickwright.domain.changes.moves import Release
 from tickwright.domain.executions import Execution
+from tickwright.domain.ids import WorkerId
 from tickwright.domain.transitions import State
+from tickwright.loops.watch import WatchLoop
 from tickwright.services.cancel import cancel_execution
+from tickwright.services.claim import Over, Wanted, claim
 from tickwright.services.release import release_due
 from tickwright.services.report import report
 
@@ -108,3 +111,39 @@ async def test_a_stale_index_releases_nothing_and_writes_nothing(world: World) -
     assert await release_due(kit, 0) == 0
     assert [call.name for call in recorder.calls if call.writes] == []
     assert (await world.only_execution()).state is State.CANCELLED
+
+
+@pytest.mark.sem("SEM-JOURNAL-4")
+async def test_a_releaser_that_stands_still_after_its_page_loses_nothing(world: World) -> None:
+    """Its page is looked at meanwhile, then its release goes through and its hint is lost: the entry still stands."""
+    await waiting(world)
+    world.clock.advance(HOUR)
+    late = Interject("write_each", lambda: _the_watch_looks(world))
+
+    released = await release_due(world.a_process(late), 0)
+    await world.lose_hints()
+
+    row = await world.only_execution()
+    listed = [entry.ref for page in await world.pages() for entry in page.entries]
+    assert (released, row.wait_key) == (1, None)
+    assert row.ref in listed
+    await world.drain()
+    await check_all(world)
+    assert len(world.runner.starts) == 1
+
+
+async def _the_watch_looks(world: World) -> None:
+    world.clock.advance(world.durations.first_check_ms + 1)
+    await WatchLoop(world.kit).look()
+
+
+@pytest.mark.sem("SEM-JOURNAL-4")
+async def test_an_old_hint_claims_no_retry_that_still_waits_on_the_index(world: World) -> None:
+    """On the index it stands on no page: a worker that took it and died would be the last that knew of it."""
+    put_off = await waiting(world)
+    world.clock.advance(HOUR)
+
+    (answer,) = await claim(world.kit, [Wanted(ref=put_off.ref, timeout_ms=1_000)], WorkerId("late"))
+
+    assert answer == Over()
+    assert (await world.only_execution()).state is State.RETRY

@@ -60,8 +60,8 @@ def _drops(states: frozenset[State]) -> Callable[[], None]:
     def install() -> None:
         judge = repairs.judge_present
 
-        def judged(execution: Execution, now: Instant, clock_error_ms: int) -> repairs.Finding:
-            return repairs.DROP if execution.state in states else judge(execution, now, clock_error_ms)
+        def judged(execution: Execution, now: Instant, **times: int) -> repairs.Finding:
+            return repairs.DROP if execution.state in states else judge(execution, now, **times)
 
         chaos.put(resolve, "judge_present", judged)
 

@@ -129,7 +129,7 @@ def guard_holds(guard: Guard, old: Execution) -> bool:
         case Guard.ATTEMPTS_LEFT | Guard.RETRYING:
             return left
         case Guard.RETRY_DUE:
-            return left and old.retry_at is not None and old.retry_at <= NOW
+            return left and old.wait_key is None and old.retry_at is not None and old.retry_at <= NOW
         case Guard.IN_TIME:
             return old.deadline_at is not None and old.deadline_at > NOW
         case Guard.ASKED_SELDOM:

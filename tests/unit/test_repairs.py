@@ -48,6 +48,10 @@ def test_a_request_whose_run_never_came_is_abandoned() -> None:
     assert (finding.repair, finding.keep) == (Repair.ABANDON, False)
 
 
+def _waiting(until: int) -> Execution:
+    return an_execution(state=State.RETRY, attempt=1, wait_key="0", wait_at=Instant(until))
+
+
 def _running(state: State, lease_until: int) -> Execution:
     return an_execution(state=state, attempt=1, lease_until=Instant(lease_until))
 
@@ -60,7 +64,17 @@ def _running(state: State, lease_until: int) -> Execution:
         (an_execution(run_deadline_at=_LATER), Repair.EXPIRE, True),
         (an_execution(state=State.RETRY, attempt=1, retry_at=_LATER), Repair.SEND, True),
         (an_execution(state=State.RETRY, attempt=1, retry_at=Instant(_LATER + 1)), Repair.NOTHING, True),
-        (an_execution(state=State.RETRY, attempt=1, wait_key="0", wait_at=_LATER), Repair.NOTHING, False),
+        (an_execution(state=State.RETRY, attempt=1, wait_key="0", wait_at=_LATER), Repair.NOTHING, True),
+        (
+            an_execution(state=State.RETRY, attempt=1, wait_key="0", wait_at=Instant(_LATER + 5_000)),
+            Repair.NOTHING,
+            True,
+        ),
+        (
+            an_execution(state=State.RETRY, attempt=1, wait_key="0", wait_at=Instant(_LATER + 5_001)),
+            Repair.NOTHING,
+            False,
+        ),
         (_running(State.RUNNING, _LATER - 2 * _E_MS), Repair.NOTHING, True),
         (_running(State.RUNNING, _LATER - 2 * _E_MS - 1), Repair.REAP, True),
         (_running(State.CANCELLING, _LATER - 2 * _E_MS - 1), Repair.REAP, True),
@@ -72,8 +86,11 @@ def _running(state: State, lease_until: int) -> Execution:
 def test_an_entry_with_its_execution_is_judged_by_its_state(
     execution: Execution, repair: Repair, *, keep: bool
 ) -> None:
-    """It goes only when the execution has ended with nothing owed, or stands on the waiting index."""
-    finding = judge_present(execution, _LATER, _E_MS)
+    """It goes only when the execution has ended with nothing owed, or stands on the waiting index for long enough.
+
+    Whoever takes it off the index has put a page first: once its time has come, the entry may be of that page.
+    """
+    finding = judge_present(execution, _LATER, clock_error_ms=_E_MS, lookahead_ms=5_000)
 
     assert (finding.repair, finding.keep) == (repair, keep)
 
@@ -81,6 +98,7 @@ def test_an_entry_with_its_execution_is_judged_by_its_state(
 @pytest.mark.sem("SEM-JOURNAL-2")
 def test_a_live_lease_is_looked_at_again_when_it_can_be_over() -> None:
     """So a dead worker is found within a lease or two, whatever the queue does."""
-    finding = judge_present(_running(State.RUNNING, _LATER + 10_000), _LATER, _E_MS)
+    running = _running(State.RUNNING, _LATER + 10_000)
+    finding = judge_present(running, _LATER, clock_error_ms=_E_MS, lookahead_ms=5_000)
 
     assert finding.check_by == _LATER + 10_000 + 2 * _E_MS + 1

@@ -101,7 +101,11 @@ OF_EXECUTIONS = (
         again=True,
     ),
     Case(
-        name="claim of a retry", change=CLAIM, accepts=replace(RETRY, wait_key="3", wait_at=NOW), refuses=(), again=True
+        name="claim of a retry",
+        change=CLAIM,
+        accepts=RETRY,
+        refuses=(replace(RETRY, wait_key="3", wait_at=NOW),),
+        again=True,
     ),
     Case(
         name="claim of a run whose lease is over",

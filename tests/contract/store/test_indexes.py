@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.contract.store.cases import CLAIM, TRY_LATER
+from tests.contract.store.cases import TRY_LATER
 from tests.contract.store.cases_of_jobs import ADVANCE, LAST, REWRITE, bring
 from tests.support.builders import (
     JOB,
@@ -134,7 +134,6 @@ async def test_a_late_retry_enters_the_waiting_index(store: Store) -> None:
     "change",
     [
         Release(ref=a_ref(), seen_epoch=Epoch(1), seen_wait_key="3"),
-        CLAIM,
         Cancel(
             ref=a_ref(),
             seen_state=State.RETRY,
@@ -145,10 +144,10 @@ async def test_a_late_retry_enters_the_waiting_index(store: Store) -> None:
             ttl=TICK // 1_000 + 86_400,
         ),
     ],
-    ids=["release", "claim", "cancel"],
+    ids=["release", "cancel"],
 )
 async def test_whoever_moves_a_waiting_execution_takes_it_off_the_index(store: Store, change: AnyChange) -> None:
-    """Released, claimed or cancelled, in the same write."""
+    """Released or cancelled, in the same write."""
     await bring(store, an_execution(state=State.RETRY, retry_at=TICK, wait_key="3", wait_at=TICK))
 
     outcome = await store.write(change)

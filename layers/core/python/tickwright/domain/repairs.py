@@ -62,12 +62,14 @@ def judge_absent(entry: Entry, head: Head | None) -> Finding:
     return KEEP if open_still else DROP
 
 
-def judge_present(execution: Execution, now: Instant, clock_error_ms: int) -> Finding:
+def judge_present(execution: Execution, now: Instant, *, clock_error_ms: int, lookahead_ms: int) -> Finding:
     """An entry whose execution exists, by its state."""
     if execution.is_terminal:
         return Finding(repair=Repair.SETTLE, keep=True) if execution.owed else DROP
-    if execution.wait_key is not None:
-        return DROP  # it stands on the waiting index, whose reader puts a page before it takes it off
+    if execution.wait_at is not None:
+        # It stands on the waiting index, whose reader puts a page before it takes it off: once its time has come, this
+        # may be that page, and its writer may still be about to take it off.
+        return KEEP if execution.wait_at <= now + lookahead_ms else DROP
     match execution.state:
         case State.QUEUED | State.RETRY:
             return _judge_unclaimed(execution, now)

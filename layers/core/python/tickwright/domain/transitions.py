@@ -45,7 +45,7 @@ class Guard(Enum):
 
     ALWAYS = "always"
     ATTEMPTS_LEFT = "attempt < maxAttempts"
-    RETRY_DUE = "retryAt <= now and attempt < maxAttempts"
+    RETRY_DUE = "retryAt <= now, off the waiting index, and attempt < maxAttempts"
     RETRYING = "the failure may be retried and attempt < maxAttempts"
     GIVING_UP = "the failure is fatal or attempts are used up"
     IN_TIME = "now < deadlineAt"

@@ -78,7 +78,9 @@ async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
 def _judge(kit: Kit, entry: Entry, reading: _Reading, check_at: Instant) -> Finding:
     execution, now = reading.executions.get(entry.ref), kit.clock.now()
     if execution is not None:
-        return judge_present(execution, now, kit.durations.clock_error_ms)
+        error_ms = kit.durations.clock_error_ms
+        ahead_ms = kit.durations.lookahead_ms + 2 * error_ms
+        return judge_present(execution, now, clock_error_ms=error_ms, lookahead_ms=ahead_ms)
     finding = judge_absent(entry, reading.heads.get(entry.job_id))
     # A take-over reads pages before their time: whoever asked for the run may be about to put it (R11).
     return KEEP if finding.repair is Repair.ABANDON and now < check_at else finding

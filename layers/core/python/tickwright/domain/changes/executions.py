@@ -39,7 +39,9 @@ def _guard_holds(guard: Guard, old: Execution, by: By) -> bool:
         case Guard.ATTEMPTS_LEFT | Guard.RETRYING:
             return old.attempt < old.max_attempts
         case Guard.RETRY_DUE:
-            return old.attempt < old.max_attempts and _at(old.retry_at) <= _at(by.now)
+            # On the waiting index it has no journal entry: whoever takes it off puts one first (SEM-JOURNAL-4).
+            off = old.wait_key is None
+            return off and old.attempt < old.max_attempts and _at(old.retry_at) <= _at(by.now)
         case Guard.IN_TIME:
             return _at(by.now) < _at(old.deadline_at)
         case Guard.ASKED_SELDOM:

@@ -16,7 +16,7 @@ CLAIM = Write(
     condition="""
         #attempt < #maxAttempts
         AND (#state = :queued
-             OR (#state = :retry AND #retryAt <= :now)
+             OR (#state = :retry AND #retryAt <= :now AND attribute_not_exists(#waitKey))
              OR (#state = :running AND #leaseUntil < :leaseOver))
     """,
     update="""
