@@ -162,7 +162,14 @@ class Installation:
         self._lives[name] += 1
         member = f"{name}.{self._lives[name]}"
         draws = Stream.of(self.seed, f"process/{member}")
-        process = self.process_of(self.network, Slot(name, {}), member, draws, on_death)
+        process = self.process_of(
+            network=self.network,
+            slot=Slot(name, {}),
+            member=member,
+            draws=draws,
+            on_death=on_death,
+            on_silence=lambda _process: None,
+        )
         self.processes[name] = process
         return Kit(
             store=IndexedStore(self.state, process, self.due),
