@@ -53,7 +53,7 @@ def guided(name: str, folder: Path, *, seconds: int) -> Guided:
         timeout=seconds + _LATE_S,
         check=False,
     )
-    said = ended.stdout + ended.stderr
+    said = ended.stderr + ended.stdout  # the exception comes with the second
     executed, covered = _EXECUTED.search(said), _COVERED.findall(said)
     return Guided(
         status=ended.returncode,

@@ -1,11 +1,16 @@
 """A few requests to every operation of the running program, made up from its OpenAPI."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.fuzz.served import requested
-from tickwright.api.routes import ROUTES
+from tests.fuzz.starts import ROOT
+
+_METHODS = {"get", "put", "post", "patch", "delete"}
+_DOCUMENT = json.loads((ROOT / "docs" / "api" / "openapi.json").read_text())
+OPERATIONS = sum(len(_METHODS & operations.keys()) for operations in _DOCUMENT["paths"].values())
 
 
 @pytest.mark.slow
@@ -15,8 +20,8 @@ def test_every_operation_answers_as_the_document_says(tmp_path: Path) -> None:
     run = requested(tmp_path, "--phases", "fuzzing", "-n", "2", "--seed", "7", "--no-shrink", seconds=300)
 
     assert run.status == 0, run.said
-    assert run.operations == len(ROUTES), run.said
-    assert run.generated == run.passed >= len(ROUTES), run.said
+    assert run.operations == OPERATIONS, run.said
+    assert run.generated == run.passed >= OPERATIONS, run.said
 
 
 @pytest.mark.nightly
@@ -26,4 +31,4 @@ def test_all_phases_answer_as_the_document_says(tmp_path: Path) -> None:
     run = requested(tmp_path, "--max-time", "600", seconds=900)
 
     assert run.status == 0, run.said
-    assert run.generated == run.passed > 1_000, run.said
+    assert run.generated == run.passed > 500, run.said

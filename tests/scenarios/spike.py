@@ -251,4 +251,4 @@ def play(*, size: int = 20, seed: int = 1) -> Outcome:
     start_ms = NOON - (1 + _BEFORE_MIN) * _MINUTE_MS
     scene = Spike(Installation(seed, start_ms=start_ms), size)
     played(scene.play)
-    return scene.outcome(curve_of(_CURVE[: 3 if size < 10 else None]))
+    return scene.outcome(curve_of(_CURVE[: 2 if size < 10 else None]))

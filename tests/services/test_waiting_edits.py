@@ -151,3 +151,4 @@ async def test_an_edit_that_waits_cannot_rename(world: World) -> None:
 
     assert isinstance(answer, Refusal)
     assert "effectiveFrom" in answer.detail
+    assert [problem.pointer for problem in answer.errors] == ["/name"]

@@ -15,7 +15,7 @@ from tickwright.domain.executions import PassedOver, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
-from tickwright.domain.outcomes import NO_SUCH_JOB, Code, Refusal
+from tickwright.domain.outcomes import NO_SUCH_JOB, Code, FieldProblem, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
 from tickwright.domain.pending import due_at, is_switch_due, schedule_of, with_plan
 from tickwright.domain.schedules import from_compact, next_tick
@@ -32,6 +32,11 @@ _TRIES = 5
 _RENAMES_LATER = Refusal(
     code=Code.INVALID,
     detail="An edit that waits cannot rename the job: a name counts at once. Rename it without effectiveFrom.",
+    errors=(
+        FieldProblem(
+            pointer="/name", code="not_applicable", message="A name counts at once; rename without effectiveFrom."
+        ),
+    ),
 )
 _NEVER_THEN = Refusal(
     code=Code.INVALID,
