@@ -196,15 +196,14 @@ class Simulation:
         """A process is about to be struck: now and then the owner of what it is at asks for the end of it."""
         job_id = self._at.get(process.member)
         if self.plan.pounces and job_id is not None and self._driver is not None and not self._stop.is_set():
-            wish = Wish.CANCEL if process.draws.chance(0.7) else Wish.PAUSE
             after_s = process.draws.spread(1, 600) / 1_000
-            self._pouncing.add(asyncio.create_task(self._pounce(job_id, wish, after_s)))
+            self._pouncing.add(asyncio.create_task(self._pounce(job_id, after_s)))
 
-    async def _pounce(self, job_id: JobId, wish: Wish, after_s: float) -> None:
+    async def _pounce(self, job_id: JobId, after_s: float) -> None:
         assert self._driver is not None
         await asyncio.sleep(after_s)
         self.seen["pounce"] += 1
-        await self._driver.pounce(job_id, wish)
+        await self._driver.pounce(job_id, Wish.CANCEL)
 
     def _died(self, process: Process, away_ms: int) -> None:
         self.seen["crash"] += 1
