@@ -15,7 +15,7 @@ from tests.support.emulators.installed import give_up_on
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 300  # of each of three seeds on each of two stores
-OF_A_PLANT = {"embedded": 60, "aws": 180}  # a zombie brings its result every half a minute there
+OF_A_PLANT = {"embedded": 60, "aws": 180}  # zombies are fewer there
 BESIDE_S = 240
 JOBS = {"embedded": 100, "aws": 34}
 
