@@ -10,7 +10,10 @@ from tests.fuzz.starts import ROOT
 
 _METHODS = {"get", "put", "post", "patch", "delete"}
 _DOCUMENT = json.loads((ROOT / "docs" / "api" / "openapi.json").read_text())
-OPERATIONS = sum(len(_METHODS & operations.keys()) for operations in _DOCUMENT["paths"].values())
+# All but the one that answers the document, which the fuzzer asks to begin with.
+OPERATIONS = sum(
+    len(_METHODS & operations.keys()) for path, operations in _DOCUMENT["paths"].items() if path != "/v1/openapi.json"
+)
 
 
 @pytest.mark.slow
