@@ -125,6 +125,15 @@ async def _live(settings: Settings, kit: Kit, telemetry: DiaryTelemetry, stop: a
     settings.ready.touch()
     await _serve(settings, brittle, stop)
     watching.cancel()
+    await _end_the_rest()
+
+
+async def _end_the_rest() -> None:
+    """What is still at work when the grace is over ends with its process, before the store is closed under it."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for one in rest:
+        one.cancel()
+    await asyncio.gather(*rest, return_exceptions=True)
 
 
 async def _serve(settings: Settings, kit: Kit, stop: asyncio.Event) -> None:
