@@ -106,6 +106,7 @@ semantics: setup ## Write docs/semantics.md again
 .PHONY: test
 test: setup setup-emulators static generated gate ## Everything but the nightly sets
 	@$(PY) -m pytest -n $(JOBS) tests
+	@$(PY) -m tests.sim --seeds $(SEEDS) --jobs $(JOBS)
 
 .PHONY: models
 models: setup ## Check the models of the protocol, every row against its verdict (SIZE=night ARGS="only=Tick trace")

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from tests.support.builders import TENANT
-from tests.support.faulty import Crash, Down, Fate, Recorder, Script
+from tests.support.faulty import Crash, Down, Fate, Interject, Recorder, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, a_worker, fired, for_a_while
@@ -23,6 +23,8 @@ from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.runner import Invocation
 from tickwright.services.change_job import cancel_job
+from tickwright.services.fire import fire
+from tickwright.services.memory import Memory
 
 
 @pytest.mark.sem("SEM-TICK-1", "SEM-TICK-2")
@@ -380,3 +382,24 @@ async def test_a_cancelled_herd_leaves_the_queue_empty(world: World) -> None:
 
     assert (await world.hints(), world.runner.starts) == (0, [])
     assert {row.state for row in await world.executions()} == {State.CANCELLED}
+
+
+@pytest.mark.sem("SEM-DRAIN-1")
+async def test_a_watch_that_is_to_stop_ends_with_the_page_it_is_at(world: World) -> None:
+    """A backlog of pages does not keep a process from ending."""
+    await a_minutely_job(world, 3)
+    for _ in range(3):
+        world.clock.advance(MINUTE)
+        await fire(world.kit, 0, await world.due(), Memory())
+    world.clock.advance(HOUR)
+    stop, pages = asyncio.Event(), len(await world.pages())
+    resolving = Interject("delete_page", lambda: _set(stop))
+
+    await WatchLoop(world.a_process(resolving)).run(stop)
+
+    assert pages >= 3
+    assert resolving.seen == 1
+
+
+async def _set(stop: asyncio.Event) -> None:
+    stop.set()

@@ -4,7 +4,7 @@ A shell around services/resolve.py: any number may run, and none needs a lease. 
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
@@ -20,9 +20,11 @@ class WatchLoop:
     """One watcher."""
 
     kit: Kit
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look every ten seconds until `stop` is set."""
+        """Look every ten seconds until `stop` is set; a look that is under way ends with the page it is at."""
+        self._stop = stop
         while not stop.is_set():
             await self.look()
             await sleep_or_stop(self.kit, stop, self.kit.durations.watch_ms)
@@ -41,7 +43,9 @@ class WatchLoop:
 
     async def _look_at(self, bucket: int) -> int:
         pages = await self.kit.store.pages(bucket, until=self.kit.clock.now(), limit=limits.JOURNAL_PAGES_A_LOOK)
-        for page in pages:
+        for number, page in enumerate(pages):
+            if self._stop.is_set():
+                return number
             await self._resolve(page)
         return len(pages)
 
