@@ -179,7 +179,7 @@ def check(row: Row, longest_s: int) -> Verdict:
     with tempfile.TemporaryDirectory() as work:
         shutil.copy(MODELS / f"{row.module}.tla", work)
         Path(work, f"{row.module}.cfg").write_text(row.settings())
-        command = [*_java(row), "-deadlock", "-workers", "1", "-metadir", f"{work}/states", row.module]
+        command = [*_java(row, work), "-deadlock", "-workers", "1", "-metadir", f"{work}/states", row.module]
         try:
             ended = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=longest_s, check=False)
             said = ended.stdout + ended.stderr
@@ -191,10 +191,20 @@ def check(row: Row, longest_s: int) -> Verdict:
     return verdict
 
 
-def _java(row: Row) -> Sequence[str]:
+def _java(row: Row, work: str) -> Sequence[str]:
+    """TLC unpacks its own modules into the machine's folder for such things: each row gets one that is its own."""
     classes = "SharedArchiveFile" if CLASSES.is_file() else "ArchiveClassesAtExit"
     size = ["-Xmx4g"] if row.night else ["-Xmx512m", "-XX:TieredStopAtLevel=1"]
-    return ["java", *size, "-XX:+UseSerialGC", f"-XX:{classes}={CLASSES}", "-cp", str(JAR), "tlc2.TLC"]
+    return [
+        "java",
+        *size,
+        f"-Djava.io.tmpdir={work}",
+        "-XX:+UseSerialGC",
+        f"-XX:{classes}={CLASSES}",
+        "-cp",
+        str(JAR),
+        "tlc2.TLC",
+    ]
 
 
 def _found(row: Row, said: str) -> str:

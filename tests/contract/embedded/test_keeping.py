@@ -32,7 +32,6 @@ from tickwright.adapters.embedded.expiry import SWEPT_MAX
 from tickwright.domain import leases, tenants
 from tickwright.domain.changes import executions, heads, moves
 from tickwright.domain.changes.executions import Insert
-from tickwright.domain.executions import PassedOver
 from tickwright.domain.ids import tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Entry, Page
@@ -49,13 +48,7 @@ CHANGES = st.one_of(
     jobs.idempotency_changes(),
     jobs.name_changes(),
 )
-_entries = st.builds(
-    Entry,
-    job_id=moving.job_ids,
-    key=st.just(tick_key(TICK)),
-    version=st.integers(1, 3),
-    passed=st.none() | st.builds(PassedOver, first=moving.instants, last=moving.instants, count=st.integers(1, 9)),
-)
+_entries = st.builds(Entry, job_id=moving.job_ids, key=st.just(tick_key(TICK)), version=st.integers(1, 3))
 PAGES_DRAWN = st.builds(
     Page,
     bucket=st.integers(0, 1_023),
