@@ -176,5 +176,6 @@ class History:
     letters: frozenset[ExecutionRef]
     durations: Durations
     last_tick_ms: int
+    stopped: Mapping[str, int] = field(default_factory=dict)  # when a worker was asked to end: it gives back what runs
     apart_ms: int = 0  # how far two machines' clocks may be apart
     broken: Sequence[str] = ()  # what a process said about a bug of its own, or how it ended unasked

@@ -96,6 +96,8 @@ class Simulation:
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _lives: int = 0
     _driver: Driver | None = None
+    _members: list[str] = field(default_factory=list)
+    _stopped: dict[str, int] = field(default_factory=dict)
     _at: dict[str, JobId] = field(default_factory=dict)  # the job that a scheduler has decided a tick of last
     _pouncing: set["asyncio.Task[None]"] = field(default_factory=set)
     _since_ms: dict[str, int] = field(default_factory=dict)  # schedulers that live
@@ -174,6 +176,7 @@ class Simulation:
         slot.lives += 1
         self._lives += 1
         member = f"{name}.{slot.lives}"
+        self._members.append(member)
         draws = Stream.of(self.plan.seed, f"process/{member}")
         process = Process(self.network, slot, member, draws, self._died, self._silent)
         kit = Kit(
@@ -226,10 +229,8 @@ class Simulation:
     async def _wind_down(self) -> None:
         """Stop whoever can; whoever stands still goes on when its time is over, a zombie among the living."""
         self._stop.set()
-        now = self.now_ms() - DURATIONS.lease_ms  # as good as lost
-        for name in self._slots:  # what is given back is somebody else's, and deaf code runs on
-            members = [f"{name}.{life}" for life in range(1, self._slots[name].lives + 1)] if name[0] == "w" else []
-            self.network.stalls += [Stall(member=one, from_ms=now, until_ms=now + 2 * _STOP_MS) for one in members]
+        # What is given back is somebody else's from then on, and deaf code runs on.
+        self._stopped = {member: self.now_ms() for member in self._members if member.startswith("w")}
         if self._running:
             await asyncio.wait(set(self._running), timeout=_STOP_MS / 1_000)
 
@@ -287,6 +288,7 @@ class Simulation:
             letters=frozenset(letter.ref for letter in self.queues.letters),
             durations=DURATIONS,
             last_tick_ms=NOON + LAST_TICK_MS,
+            stopped=self._stopped,
             apart_ms=2 * self.plan.skew_ms,
             broken=[*self.telemetry.broken, *driver.broken],
         )
