@@ -54,7 +54,8 @@ def _note_chain(
     for tick in takewhile(lambda at: at <= max(decided_ms, invoked_ms), _chain(change)):
         if tick <= decided_ms:
             expected.must[tick] = change.definition_version
-        elif in_time(tick, invoked_ms):
+        # A write that was held up may have come only just before its answer.
+        elif in_time(max(tick, change.acked_ms), invoked_ms):
             expected.undecided.append(tick)
 
 
