@@ -12,10 +12,8 @@ from tickwright.domain.changes.moves import Redrive
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, TenantId, time_of
-from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobStatus, Overlap, Reopened
-from tickwright.domain.journal import Entry, Page, PutPage
-from tickwright.domain.lanes import bucket_of
+from tickwright.domain.journal import PutPage
 from tickwright.domain.outcomes import NO_SUCH_EXECUTION, Code, Refusal
 from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.tenants import IdempotencyRecord, PutIdempotency
@@ -25,7 +23,7 @@ from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
 from tickwright.services.hints import is_unclaimed, send_hints
 from tickwright.services.jobs import get_execution, head_of
 from tickwright.services.kit import Kit
-from tickwright.services.run_now import occupied
+from tickwright.services.run_now import occupied, page_naming
 from tickwright.services.settle import settle
 from tickwright.services.submit import RequestKey, note_of, reused
 
@@ -88,7 +86,7 @@ async def _reopen(kit: Kit, head: Head, dead: Execution, request: RequestKey | N
 def _writes(
     kit: Kit, head: Head, change: Redrive, opened: Execution, request: RequestKey | None
 ) -> Sequence[AnyChange]:
-    writes: list[AnyChange] = [change, _job(head, change, opened), PutPage(page=_page(kit, head, opened))]
+    writes: list[AnyChange] = [change, _job(head, change, opened), PutPage(page=page_naming(kit, head, opened))]
     if request is None:
         return writes
     record = note_of(kit, head.tenant_id, request, head.job_id, answer=opened.key)
@@ -105,15 +103,6 @@ def _job(head: Head, change: Redrive, opened: Execution) -> Reopen:
         active=None if head.overlap is Overlap.ALLOW else opened.occupant(),
         seen_reopened=head.reopened,
         reopened=seen.joined_by(since, until, change.now),
-    )
-
-
-def _page(kit: Kit, head: Head, opened: Execution) -> Page:
-    return Page(
-        bucket=bucket_of(head.job_id, kit.buckets),
-        check_at=Instant(kit.clock.now() + kit.durations.first_check_ms),
-        writer=kit.entropy.token(),
-        entries=(Entry(job_id=head.job_id, key=opened.key, version=head.version),),
     )
 
 

@@ -90,7 +90,7 @@ async def _start(kit: Kit, head: Head, request: RequestKey | None) -> Execution 
         cause=Cause.MANUAL,
         run_deadline_at=run_deadline(now, head),
     )
-    await kit.store.put_page(_page(kit, head, execution))
+    await kit.store.put_page(page_naming(kit, head, execution))
     outcomes = await kit.store.write_together(_writes(kit, head, execution, request))
     if not all(isinstance(outcome, Applied) for outcome in outcomes):
         return await _judge(kit, execution, outcomes, request)
@@ -99,7 +99,8 @@ async def _start(kit: Kit, head: Head, request: RequestKey | None) -> Execution 
     return execution
 
 
-def _page(kit: Kit, head: Head, execution: Execution) -> Page:
+def page_naming(kit: Kit, head: Head, execution: Execution) -> Page:
+    """A fresh page of the journal that names one execution."""
     return Page(
         bucket=bucket_of(head.job_id, kit.buckets),
         check_at=Instant(kit.clock.now() + kit.durations.first_check_ms),
