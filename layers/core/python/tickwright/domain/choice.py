@@ -1,4 +1,4 @@
-"""Which tick is fired of those that are due, and which are passed over, in one row a decision.
+"""Which tick is fired of those that are due, and which are passed over, and why.
 
 Must not know a store, nor whether the job is occupied. A tick that a calendar closes is passed over, in time or late; a
 tick found late is missed, and the catch-up policy says what becomes of it. Every answer is found in bounded steps.

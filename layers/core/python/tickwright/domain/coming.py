@@ -14,12 +14,12 @@ from tickwright.domain.schedules import (
     Calendar,
     Schedule,
     closed_at,
+    closed_ticks,
     count_ticks,
     from_compact,
     named_by,
     open_ticks,
 )
-from tickwright.domain.schedules.closures import closed_ticks
 from tickwright.domain.ticks import edited_next
 
 _RUNS_COUNTED_MAX = 1_000_000  # up to a year ahead; with more the rest of a larger maxRuns is told too large
