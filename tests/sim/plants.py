@@ -19,8 +19,6 @@ from tickwright.domain.journal import Page
 from tickwright.domain.transitions import State
 from tickwright.services import end, fire, resolve, retract
 
-_LATE_PAGES = 40
-
 
 def _no_journal() -> None:
     """Nothing is written down before it is set in motion."""
@@ -28,13 +26,13 @@ def _no_journal() -> None:
 
 
 def _journal_late() -> None:
-    """What is set in motion is written down some pages later: sent before it stands in the journal."""
+    """What is set in motion is written down a page later: sent before it stands in the journal."""
     put = Stored.put_page
     held: list[tuple[Stored, Page]] = []
 
     def put_page(state: Stored, page: Page) -> None:
         held.append((state, page))
-        if len(held) > _LATE_PAGES % 3:
+        if len(held) > 1:
             put(*held.pop(0))
 
     chaos.put(Stored, "put_page", put_page)
