@@ -16,7 +16,6 @@ ARGS ?=
 N ?= 1000
 SECONDS ?= 54
 SEED ?=
-SIZE ?= fast
 SEEDS ?= 2000
 FROM ?= 0
 PLANT ?=
@@ -110,7 +109,7 @@ test: setup setup-emulators static generated gate ## Everything but the nightly 
 
 .PHONY: models
 models: setup ## Check the models of the protocol, every row against its verdict (SIZE=night ARGS="only=Tick trace")
-	@$(PY) tools/models.py $(SIZE) jobs=$(JOBS) $(ARGS)
+	@$(PY) tools/models.py $(or $(SIZE),fast) jobs=$(JOBS) $(ARGS)
 
 .PHONY: nightly
 nightly: setup setup-emulators ## The long sets: more examples, more seeds

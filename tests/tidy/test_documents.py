@@ -1,6 +1,10 @@
 """The documents name files and commands that exist."""
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -11,6 +15,8 @@ DOCUMENTS = [source for source in texts() if source.name.endswith(".md")]
 MAKE = re.compile(r"(?:^|[\s`(;&])make ((?:[a-z][a-z-]*(?: |(?=[^\w-])|$))+)", re.MULTILINE)
 TARGET = re.compile(r"^([a-z][a-z-]*):(?!=)", re.MULTILINE)
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+# Those whose arguments a parser reads: it can be asked what it makes of them without doing what they say.
+PARSED = re.compile(r"`(make (?:sim|scenario|fuzz)(?: [A-Z]+=(?!name)[\w.-]+)*)`")
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 
@@ -56,6 +62,31 @@ def test_every_module_that_make_starts_exists() -> None:
     started = set(re.findall(r"\$\(PY\) -m ([\w.]+)", (ROOT / "Makefile").read_text())) - {"pytest"}
 
     assert sorted(name for name in started if not _is_module(name)) == []
+
+
+def commands() -> list[str]:
+    """What the page on testing tells its readers to type."""
+    return sorted(set(PARSED.findall((ROOT / "docs" / "testing.md").read_text())))
+
+
+@pytest.mark.parametrize("command", commands())
+def test_the_programs_take_the_arguments_that_make_gives_them(command: str) -> None:
+    """A default of one target must not reach another: `make scenario NAME=spike` once asked for the size `fast`."""
+    told = subprocess.run(
+        [*shlex.split(command), "ARGS=--help", "-n"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    module, *arguments = shlex.split(told.splitlines()[-1].partition(" -m ")[2])
+    path = os.environ | {"PYTHONPATH": f"{ROOT / 'layers' / 'core' / 'python'}{os.pathsep}{ROOT}"}
+    asked = subprocess.run(
+        [sys.executable, "-m", module, *arguments], cwd=ROOT, env=path, capture_output=True, text=True, check=False
+    )
+
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+def test_commands_with_arguments_are_found() -> None:
+    """The test above stands on something."""
+    assert "make scenario NAME=spike" in commands()
 
 
 def _links(document: Source) -> list[str]:
