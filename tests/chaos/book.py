@@ -69,11 +69,15 @@ def books_of(history: History) -> list[Book]:
 
 
 def attended_ms(history: History, since_ms: int, until_ms: int) -> int:
-    """The longest time between two instants in which one and the same scheduler was able to work."""
+    """The longest time between two instants in which one and the same scheduler was able to work on every bucket."""
     longest_ms = 0
     for presence in history.presences:
         from_ms, to_ms = max(presence.from_ms, since_ms), min(presence.until_ms, until_ms)
-        stalls = [stall for stall in history.stalls if stall.hits(presence.member) and stall.until_ms > from_ms]
+        stalls = [
+            stall
+            for stall in history.stalls
+            if (stall.hits(presence.member) or stall.holds_on) and stall.until_ms > from_ms
+        ]
         for stall in sorted(stalls, key=lambda stall: stall.from_ms):
             longest_ms = max(longest_ms, min(stall.from_ms, to_ms) - from_ms)
             from_ms = max(from_ms, stall.until_ms)

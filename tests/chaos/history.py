@@ -5,6 +5,7 @@ Must not judge. Times are UTC milliseconds; `_ns` are nanoseconds of the one mon
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum
 
 from tickwright.domain.executions import Execution
@@ -44,6 +45,7 @@ class Stall:
     member: str
     from_ms: int
     until_ms: int
+    holds_on: bool = False  # one of its calls is on its way: it lives, and keeps its buckets from the others
 
     def hits(self, member: str) -> bool:
         """Whether it concerns a process."""
@@ -73,7 +75,7 @@ class Once:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """A tick each period, up to a last instant.
+    """A tick each period, from a first instant up to a last.
 
     Computed here by plain arithmetic, apart from the product's own schedules.
     """
@@ -81,16 +83,81 @@ class Beat:
     period_ms: int
     phase_ms: int
     until_ms: int
+    from_ms: int = 0
 
     def after(self, instant_ms: int) -> Iterator[int]:
         """The ticks strictly later than an instant."""
+        instant_ms = max(instant_ms, self.from_ms - 1)
         at = instant_ms - (instant_ms - self.phase_ms) % self.period_ms + self.period_ms
         while at <= self.until_ms:
             yield at
             at += self.period_ms
 
 
-Rhythm = Once | Beat
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """The ticks of a beat, each moved into its job's slot of a window: `shift_s` of `width_s`, or of what room there is.
+
+    The room ends with the next tick, and with the last instant of the beat.
+    """
+
+    beat: Beat
+    width_s: int
+    shift_s: int
+
+    def after(self, instant_ms: int) -> Iterator[int]:
+        """The slots strictly later than an instant."""
+        nominals = self.beat.after(instant_ms - self.width_s * 1_000)
+        yield from (at for nominal in nominals if (at := self.slot(nominal)) > instant_ms)
+
+    def slot(self, nominal_ms: int) -> int:
+        """Where a tick of the beat goes."""
+        following_ms = next(self.beat.after(nominal_ms), self.beat.until_ms + 1)
+        room_s = min(self.width_s, (following_ms - nominal_ms) // 1_000)
+        return nominal_ms + self.shift_s * room_s // self.width_s * 1_000
+
+    def nominal(self, slot_ms: int) -> int | None:
+        """Which tick of the beat has this slot."""
+        nominals = self.beat.after(slot_ms - self.width_s * 1_000 - 1)
+        return next((nominal for nominal in nominals if self.slot(nominal) == slot_ms), None)
+
+
+Rhythm = Once | Beat | Slots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """A calendar as its owner puts it: stretches from an instant until just before another, and days in UTC."""
+
+    name: str
+    excludes: bool
+    stretches: tuple[tuple[int, int], ...] = ()
+    days: tuple[str, ...] = ()
+
+    def closes(self, at_ms: int) -> bool:
+        """Whether it keeps a job from firing at an instant."""
+        day = datetime.fromtimestamp(at_ms / 1_000, UTC).date().isoformat()
+        has = day in self.days or any(start <= at_ms < end for start, end in self.stretches)
+        return has is self.excludes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put:
+    """A version of a calendar that was acknowledged: it counts from an instant between call and answer."""
+
+    closing: Closing
+    version: int
+    invoked_ms: int
+    acked_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """An edit that an answer showed as still to come: under which version, from when, and with which ticks."""
+
+    version: int
+    at_ms: int
+    rhythm: Rhythm
 
 
 class Kind(Enum):
@@ -126,6 +193,7 @@ class Change:
     next_ms: int | None
     decided_ms: int | None  # the last tick that was decided or passed over before the change
     rhythm: Rhythm  # in force after it
+    waits: Waits | None = None  # an edit that is to take its place
     census: Mapping[ExecutionKey, Seen] = field(
         default_factory=dict
     )  # of a pause or cancel: all executions after the answer
@@ -156,9 +224,14 @@ class Story:
     expect: Expect
     overlaps: bool  # policy allow
     catches_up_paused: bool
+    tenant: str = ""
+    runs_max: int | None = None  # so many runs its schedule has
+    rate_per_min: int | None = None  # so fast what it missed is made up
     changes: list[Change] = field(default_factory=list)
     manual: set[ExecutionKey] = field(default_factory=set)  # run-now requests that were acknowledged
     stops: list[Stop] = field(default_factory=list)
+    puts: list[Put] = field(default_factory=list)  # of the calendars that its schedule names
+    rhythms: dict[int, Rhythm] = field(default_factory=dict)  # of each definition that was acknowledged
     unsure: bool = False  # an edit or a resume had to be asked for twice: which ticks it found decided is not known
 
 
@@ -178,4 +251,5 @@ class History:
     last_tick_ms: int
     stopped: Mapping[str, int] = field(default_factory=dict)  # when a worker was asked to end: it gives back what runs
     apart_ms: int = 0  # how far two machines' clocks may be apart
+    back_ms: int = 0  # how far one machine's clock may have been set back
     broken: Sequence[str] = ()  # what a process said about a bug of its own, or how it ended unasked

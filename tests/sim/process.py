@@ -143,7 +143,7 @@ class Process:
                 self.slot.throttled_until_ms = now + blow.ms
                 raise fault("throttled")
             case Kind.HELD:
-                self._stalled(now + blow.ms)
+                self._stalled(now + blow.ms, holds_on=True)
                 await asyncio.sleep(blow.ms / 1_000)
                 await self.gate()
             case Kind.PAUSE:
@@ -155,8 +155,9 @@ class Process:
         await self.gate()
         return do()
 
-    def _stalled(self, until_ms: int) -> None:
-        self.network.stalls.append(Stall(member=self.member, from_ms=self.network.now_ms(), until_ms=until_ms))
+    def _stalled(self, until_ms: int, *, holds_on: bool = False) -> None:
+        from_ms = self.network.now_ms()
+        self.network.stalls.append(Stall(member=self.member, from_ms=from_ms, until_ms=until_ms, holds_on=holds_on))
 
     def die(self, away_ms: int) -> None:
         """Never again; somebody takes the slot after a while."""

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from tests.chaos.book import attended_ms
 from tests.chaos.checker import check
-from tests.chaos.history import Expect, History, Kind, Seen, Stall, Stop
+from tests.chaos.history import Expect, History, Kind, Presence, Seen, Stall, Stop
 from tests.unit.chaos.histories import (
     BEGIN,
     JOB,
@@ -361,3 +362,14 @@ def test_a_one_off_is_a_tick_like_any_other() -> None:
     assert check(a_history(story=story, rows=ROWS[:1], attempts=ATTEMPTS[:1])) == []
     assert names(a_history(story=story, rows=[], attempts=[])) == {"TickNotLost"}
     assert BEGIN < TICKS[0] < LAST_MS
+
+
+def test_a_call_on_its_way_keeps_a_bucket_from_the_others() -> None:
+    """Nobody takes over from a scheduler that lives: while one of its calls is held up, its ticks wait for it."""
+    idle = Presence(member="s1.1", from_ms=BEGIN, until_ms=TICKS[2])
+    history = a_history(presences=[idle])
+    held = Stall(member="s0.1", from_ms=BEGIN, until_ms=TICKS[2], holds_on=True)
+
+    assert attended_ms(history, BEGIN, TICKS[2]) == TICKS[2] - BEGIN
+    assert attended_ms(replace(history, stalls=[held]), BEGIN, TICKS[2]) == 0
+    assert attended_ms(replace(history, stalls=[replace(held, holds_on=False)]), BEGIN, TICKS[2]) == TICKS[2] - BEGIN
