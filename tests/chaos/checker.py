@@ -15,6 +15,7 @@ from tests.chaos.rules_attempts import (
     no_early_start,
     no_stale_result,
 )
+from tests.chaos.rules_policies import calendars_are_kept, missed_are_paced, runs_are_bounded, slots_are_named
 from tests.chaos.rules_stops import no_false_skip, no_start_after_ack, overlap_policy
 from tests.chaos.rules_ticks import acknowledged_is_kept, journal_drains, no_ghost_run, tick_not_lost
 
@@ -31,9 +32,13 @@ RULES: Sequence[Callable[[Book], Iterator[Violation]]] = (
     overlap_policy,
     no_false_skip,
     journal_drains,
+    calendars_are_kept,
+    slots_are_named,
+    runs_are_bounded,
+    missed_are_paced,
 )
 
-OF_TICKS = frozenset({acknowledged_is_kept, tick_not_lost, no_ghost_run, no_start_after_ack, no_false_skip})
+OF_TICKS = frozenset({acknowledged_is_kept, tick_not_lost, no_ghost_run, no_start_after_ack, no_false_skip, calendars_are_kept})
 
 
 def check(history: History) -> list[Violation]:

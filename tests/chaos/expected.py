@@ -1,8 +1,8 @@
 """Which ticks of a job must stand in the ledger, by what its owner was told and by plain arithmetic.
 
 Each answer says where the job goes on (`next_ms`) and up to where it was decided before (`decided_ms`); so every
-version of a job has an exact chain of ticks that must be there, and all others are ghosts. What an answer says is
-itself checked against the clock. Must not look at executions.
+version of a job has an exact chain of ticks that must be there, and all others are ghosts. An edit that waits is a part
+of the chain, from its time on. What an answer says is itself checked against the clock. Must not look at executions.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from tests.chaos.history import Change, Kind, Once, Story
+from tickwright.domain.jobs import JobStatus
 
 FOREVER_MS = 1 << 62
 
@@ -34,16 +35,25 @@ def expected_of(story: Story, *, in_time: Callable[[int, int], bool]) -> Expecte
         if (told := _wrong_next(story, before, change)) is not None:
             expected.wrong.append(told)
     if not story.catches_up_paused:
-        for before_it, paused, resumed in zip(story.changes, story.changes[1:], story.changes[2:], strict=False):
-            if (paused.kind, resumed.kind) == (Kind.PAUSE, Kind.RESUME):
-                expected.held_back += _held_back(before_it, paused, resumed)
+        expected.held_back += _all_held_back(story.changes)
     return expected
 
 
 def _chain(change: Change) -> Iterator[int]:
-    if change.next_ms is not None:
+    if change.next_ms is None:
+        return
+    waits = change.waits
+    until_ms = FOREVER_MS if waits is None else waits.at_ms
+    if change.next_ms < until_ms:
         yield change.next_ms
-        yield from change.rhythm.after(change.next_ms)
+        yield from takewhile(lambda tick: tick < until_ms, change.rhythm.after(change.next_ms))
+    if waits is not None:
+        yield from waits.rhythm.after(max(waits.at_ms - 1, change.decided_ms or -1))
+
+
+def _version_of(change: Change, tick: int) -> int:
+    waits = change.waits
+    return change.definition_version if waits is None or tick < waits.at_ms else waits.version
 
 
 def _note_chain(
@@ -53,7 +63,7 @@ def _note_chain(
     invoked_ms = -1 if following is None else following.invoked_ms
     for tick in takewhile(lambda at: at <= max(decided_ms, invoked_ms), _chain(change)):
         if tick <= decided_ms:
-            expected.must[tick] = change.definition_version
+            expected.must[tick] = _version_of(change, tick)
         # A write that was held up may have come only just before its answer.
         elif in_time(max(tick, change.acked_ms), invoked_ms):
             expected.undecided.append(tick)
@@ -65,6 +75,8 @@ def _wrong_next(story: Story, before: Sequence[Change], change: Change) -> str |
     kept = next((tick for tick in _chain(before[-1]) if tick > decided_ms), None) if before else None
     match change.kind:
         case Kind.PAUSE | Kind.CANCEL:
+            right = change.next_ms is None
+        case Kind.EDIT if change.status is JobStatus.PAUSED:
             right = change.next_ms is None
         case Kind.SUBMIT if isinstance(change.rhythm, Once):
             right = change.next_ms == change.rhythm.at_ms
@@ -85,15 +97,43 @@ def _is_first(change: Change) -> bool:
     And after all that was decided.
     """
     decided_ms = change.decided_ms or -1
-    earliest = next(change.rhythm.after(max(change.invoked_ms, decided_ms)), None)
-    latest = next(change.rhythm.after(max(change.acked_ms, decided_ms)), None)
+    earliest, _ = _goes_on(change, max(change.invoked_ms, decided_ms))
+    _, latest = _goes_on(change, max(change.acked_ms, decided_ms))
     if change.next_ms is None or earliest is None:
         return change.next_ms is latest is None
     on_beat = next(change.rhythm.after(change.next_ms - 1), None) == change.next_ms
-    return on_beat and earliest <= change.next_ms <= (latest or FOREVER_MS)
+    at_edit = change.waits is not None and change.next_ms >= change.waits.at_ms
+    return (on_beat or at_edit) and earliest <= change.next_ms <= (latest or FOREVER_MS)
 
 
-def _held_back(before_it: Change, paused: Change, resumed: Change) -> list[int]:
-    """The ticks from the last decision before a pause up to the resume."""
-    due = takewhile(lambda tick: tick <= resumed.invoked_ms, _chain(before_it))
-    return [tick for tick in due if tick > (paused.decided_ms or -1)]
+def _goes_on(change: Change, instant_ms: int) -> tuple[int | None, int | None]:
+    """Where a job is due next after an instant, at the earliest and at the latest: its tick, or the edit that waits.
+
+    The edit is made at its time, or past a tick that was decided ahead of its own.
+    """
+    tick = next(change.rhythm.after(instant_ms), None)
+    if change.waits is None or (tick is not None and tick < change.waits.at_ms):
+        return tick, tick
+    return change.waits.at_ms, max(change.waits.at_ms, (change.decided_ms or -1) + 1)
+
+
+def _all_held_back(changes: Sequence[Change]) -> Iterator[int]:
+    """The ticks of all pauses, up to the resume, or to the edit that a pause has seen."""
+    for number, paused in enumerate(changes):
+        if paused.kind is not Kind.PAUSE or not number:
+            continue
+        chain, since_ms = list(_up_to(_chain(changes[number - 1]), changes[-1])), paused.decided_ms or -1
+        for later in changes[number + 1 :]:
+            if later.kind is Kind.RESUME or (later.kind is Kind.EDIT and later.waits is None):
+                yield from (tick for tick in chain if since_ms < tick <= later.invoked_ms)
+                chain, since_ms = list(_up_to(later.rhythm.after(later.acked_ms), changes[-1])), later.acked_ms
+            elif later.kind is Kind.EDIT and later.waits is not None:
+                edited = later.waits
+                old = [tick for tick in chain if tick < edited.at_ms]
+                chain = [*old, *_up_to(edited.rhythm.after(edited.at_ms - 1), changes[-1])]
+            if later.status is not JobStatus.PAUSED:
+                break
+
+
+def _up_to(ticks: Iterator[int], last: Change) -> Iterator[int]:
+    return takewhile(lambda tick: tick <= last.invoked_ms, ticks)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from tests.chaos.history import Beat, Expect, Once, Rhythm
+from tests.chaos.history import Beat, Closing, Expect, Once, Rhythm
 from tickwright.domain.instants import Instant, to_rfc3339
 
 MANY_ATTEMPTS = 12  # a worker is killed under an attempt far less often than this
@@ -29,16 +29,31 @@ class Wish(Enum):
     STOP_ONE = "stop_one"  # cancel the newest execution that is unfinished
     REDRIVE = "redrive"  # the newest execution that is dead, again
     REPEAT = "repeat"  # the submit again, with the same key and body
+    PUT_CALENDAR = "put_calendar"  # one that the job names, with other contents
+    RETIRE = "retire"  # one that the job names
+    NAME_TWICE = "name_twice"  # another job of the same name
+    KEY_TWICE = "key_twice"  # another body under the key of the submit
+    STALE = "stale"  # changes of what was read before the last change
+    FOREIGN = "foreign"  # everything that there is to ask, by another tenant
+    LIST_JOBS = "list_jobs"
+    LEDGER = "ledger"  # the job's executions, page by page, and what they wait for
+    VERSIONS = "versions"  # of the job, and of its calendars
+    PREVIEW = "preview"  # of an edit, with nothing written
+    ATTENTION = "attention"  # what of the tenant's is dead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
-    """A wish at a time; an edit brings the new body and its rhythm."""
+    """A wish at a time; an edit brings the new body and its rhythm, and perhaps from when it counts."""
 
     at_ms: int
     wish: Wish
     body: Body | None = None
     rhythm: Rhythm | None = None
+    counts_at_ms: int | None = None
+    drops_waiting: bool = False
+    closing: Closing | None = None
+    twice: bool = False  # the request is sent again, as it was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +67,10 @@ class Plan:
     expect: Expect = Expect.SUCCEED
     overlaps: bool = False
     catches_up_paused: bool = False
+    tenant: str = "chaos"
+    runs_max: int | None = None
+    rate_per_min: int | None = None
+    closings: tuple[Closing, ...] = ()  # the calendars that its schedule names, as they are put before its submit
     errands: tuple[Errand, ...] = ()
 
 
@@ -82,7 +101,7 @@ def plans(seed: int, span: Span) -> list[Plan]:
 
 
 # --- bodies --------------------------------------------------------------------------------------------------------
-def _body(handler: str, does: Mapping[str, object], *, attempts: int = MANY_ATTEMPTS, **more: object) -> Body:
+def body_of(handler: str, does: Mapping[str, object], *, attempts: int = MANY_ATTEMPTS, **more: object) -> Body:
     """All but the schedule."""
     return {
         "target": {"type": "python", "handler": handler},
@@ -107,7 +126,8 @@ def _once(draw: random.Random, span: Span, body: Body, *, soon: bool = False) ->
     return Plan(name="", submit_at_ms=submit_at_ms, body={**body, "schedule": schedule}, rhythm=Once(at_ms=at))
 
 
-def _beat(draw: random.Random, span: Span, body: Body, *, period_s: tuple[int, int]) -> Plan:
+def beat_of(draw: random.Random, span: Span, body: Body, *, period_s: tuple[int, int]) -> Plan:
+    """A job with a tick each period."""
     seconds = draw.randint(*period_s)
     phase_ms = draw.choice((0, 0, 250, 500, 700))
     schedule, rhythm = every(seconds, phase_ms, span)
@@ -120,91 +140,92 @@ def every(seconds: int, phase_ms: int, span: Span) -> tuple[Body, Beat]:
     return schedule, Beat(period_ms=seconds * 1_000, phase_ms=phase_ms, until_ms=span.until_ms)
 
 
-def _quick(draw: random.Random) -> Body:
-    return _body("wait", {"ms": draw.randint(40, 700)})
+def quick_body(draw: random.Random) -> Body:
+    """One whose attempts are short."""
+    return body_of("wait", {"ms": draw.randint(40, 700)})
 
 
 def _make_once(draw: random.Random, span: Span) -> Plan:
-    return _once(draw, span, _quick(draw))
+    return _once(draw, span, quick_body(draw))
 
 
 def _make_soon(draw: random.Random, span: Span) -> Plan:
-    return _once(draw, span, _quick(draw), soon=True)
+    return _once(draw, span, quick_body(draw), soon=True)
 
 
 def _make_beat(draw: random.Random, span: Span) -> Plan:
-    return _beat(draw, span, _quick(draw), period_s=(1, 3))
+    return beat_of(draw, span, quick_body(draw), period_s=(1, 3))
 
 
 def _make_wide(draw: random.Random, span: Span) -> Plan:
     """Runs of the same job side by side, and every missed tick made up for."""
     does = {"ms": draw.randint(900, 3_500)}
-    body = _body("wait", does, overlap={"mode": "allow"}, catchup={"mode": "all"})
-    return replace(_beat(draw, span, body, period_s=(2, 3)), overlaps=True)
+    body = body_of("wait", does, overlap={"mode": "allow"}, catchup={"mode": "all"})
+    return replace(beat_of(draw, span, body, period_s=(2, 3)), overlaps=True)
 
 
 def _make_cron(draw: random.Random, span: Span) -> Plan:
     step = draw.choice((2, 3, 5))
     schedule = {"cron": f"*/{step} * * * * *", "allowSeconds": True, "endAt": to_rfc3339(Instant(span.until_ms))}
     rhythm = Beat(period_ms=step * 1_000, phase_ms=0, until_ms=span.until_ms)
-    body = {**_quick(draw), "schedule": schedule, "priority": draw.choice(("high", "normal", "low"))}
+    body = {**quick_body(draw), "schedule": schedule, "priority": draw.choice(("high", "normal", "low"))}
     return Plan(name="", submit_at_ms=draw.randint(0, 9_000), body=body, rhythm=rhythm)
 
 
 def _make_flaky(draw: random.Random, span: Span) -> Plan:
-    body = _body("wait", {"ms": draw.randint(40, 400), "failsUntil": 3})
-    return _beat(draw, span, body, period_s=(4, 7)) if draw.random() < 0.6 else _once(draw, span, body)
+    body = body_of("wait", {"ms": draw.randint(40, 400), "failsUntil": 3})
+    return beat_of(draw, span, body, period_s=(4, 7)) if draw.random() < 0.6 else _once(draw, span, body)
 
 
 def _make_fatal(draw: random.Random, span: Span) -> Plan:
-    body = _body("wait", {"ms": 50, "ends": "fatal"})
+    body = body_of("wait", {"ms": 50, "ends": "fatal"})
     return replace(_once(draw, span, body), expect=Expect.DIE)
 
 
 def _make_hopeless(draw: random.Random, span: Span) -> Plan:
-    body = _body("wait", {"ms": 50, "failsUntil": 1_000}, attempts=2)
+    body = body_of("wait", {"ms": 50, "failsUntil": 1_000}, attempts=2)
     return replace(_once(draw, span, body), expect=Expect.DIE)
 
 
 def _make_slow(draw: random.Random, span: Span) -> Plan:
     """Longer than the lease: lives by its heartbeats."""
-    return _once(draw, span, _body("wait", {"ms": draw.randint(4_000, 8_000)}))
+    return _once(draw, span, body_of("wait", {"ms": draw.randint(4_000, 8_000)}))
 
 
 def _make_slow_beat(draw: random.Random, span: Span) -> Plan:
-    body = _body("wait", {"ms": draw.randint(2_200, 5_000)})
-    return _beat(draw, span, body, period_s=(2, 3))
+    body = body_of("wait", {"ms": draw.randint(2_200, 5_000)})
+    return beat_of(draw, span, body, period_s=(2, 3))
 
 
 def _make_deaf(draw: random.Random, span: Span) -> Plan:
     """Code in a thread, which cannot be stopped."""
-    body = _body("deaf", {"ms": draw.randint(1_000, 3_000)}, overlap={"mode": "allow"})
-    return replace(_beat(draw, span, body, period_s=(3, 4)), overlaps=True)
+    body = body_of("deaf", {"ms": draw.randint(1_000, 3_000)}, overlap={"mode": "allow"})
+    return replace(beat_of(draw, span, body, period_s=(3, 4)), overlaps=True)
 
 
 def _make_later(draw: random.Random, span: Span) -> Plan:
-    return _once(draw, span, _body("wait", {"ms": 100, "laterUntil": 3}))
+    return _once(draw, span, body_of("wait", {"ms": 100, "laterUntil": 3}))
 
 
 def _make_overtime(draw: random.Random, span: Span) -> Plan:
     """Its first attempt is longer than its time limit."""
-    return _once(draw, span, {**_body("wait", {"ms": 100, "firstMs": 4_000}), "timeoutSec": 1})
+    return _once(draw, span, {**body_of("wait", {"ms": 100, "firstMs": 4_000}), "timeoutSec": 1})
 
 
 def _make_hog(draw: random.Random, span: Span) -> Plan:
     """Its first attempt holds up its whole process for longer than a lease."""
-    return _once(draw, span, _body("hog", {"ms": 100, "firstMs": 3_600}))
+    return _once(draw, span, body_of("hog", {"ms": 100, "firstMs": 3_600}))
 
 
 def _make_careless(draw: random.Random, span: Span) -> Plan:
     """Missed ticks are not made up for."""
-    return _beat(draw, span, {**_quick(draw), "catchup": {"mode": "none"}}, period_s=(1, 2))
+    return beat_of(draw, span, {**quick_body(draw), "catchup": {"mode": "none"}}, period_s=(1, 2))
 
 
 def _make_thorough(draw: random.Random, span: Span) -> Plan:
     """Ticks of a pause are made up for."""
-    body = {**_quick(draw), "catchup": {"mode": "all", "onResume": "catchup"}}
-    return replace(_beat(draw, span, body, period_s=(2, 3)), catches_up_paused=True)
+    body = {**quick_body(draw), "catchup": {"mode": "all", "onResume": "catchup"}}
+    return replace(beat_of(draw, span, body, period_s=(2, 3)), catches_up_paused=True)
 
 
 KINDS: tuple[tuple[str, int, Maker], ...] = (
@@ -236,7 +257,7 @@ def errands_of(kind: str, plan: Plan, draw: random.Random, span: Span) -> tuple[
     low_ms, high_ms = plan.submit_at_ms + 1_500, span.last_tick_ms - 1_500
     at_ms = draw.randint(min(low_ms, high_ms), high_ms)
     if kind == "thorough":
-        return _paused(at_ms, draw)
+        return paused(at_ms, draw)
     story = draw.random()
     if kind in _OFTEN:
         return _often(story, plan, at_ms, draw, span)
@@ -255,7 +276,7 @@ def _often(story: float, plan: Plan, at_ms: int, draw: random.Random, span: Span
     if story < 0.18:
         return (Errand(at_ms=at_ms, wish=Wish.CANCEL),)
     if story < 0.40:
-        return _paused(at_ms, draw)
+        return paused(at_ms, draw)
     if story < 0.62:
         return _edits(plan, at_ms, draw, span)
     if story < 0.85:
@@ -263,7 +284,7 @@ def _often(story: float, plan: Plan, at_ms: int, draw: random.Random, span: Span
     return (Errand(at_ms=plan.submit_at_ms + draw.randint(1, 3_000), wish=Wish.REPEAT),)
 
 
-def _paused(at_ms: int, draw: random.Random) -> tuple[Errand, ...]:
+def paused(at_ms: int, draw: random.Random) -> tuple[Errand, ...]:
     """Paused, perhaps run by hand meanwhile, then resumed, cancelled or left alone."""
     found = [Errand(at_ms=at_ms, wish=Wish.PAUSE)]
     if draw.random() < 0.3:
