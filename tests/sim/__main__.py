@@ -1,7 +1,7 @@
 """`make sim SEEDS=2000 [FROM=0] [PLANT=no-fence]`: simulate seeds on all cores; the last line is JSON.
 
-A seed that shows a violation is made smaller and printed as a plan file, which `PLAN=file` plays again. Exit status 1
-if there was a violation without a plant, or none with one.
+A seed that shows a violation is made smaller and printed as a plan file, which `PLAN=file` plays again; with a plant
+only where `--keep file` says where to put it. Exit status 1 if there was a violation without a plant, or none with one.
 """
 
 import argparse
@@ -57,8 +57,8 @@ def main() -> int:
     took_s = time.monotonic() - began
     for seed, told in tally.found[:_SHOWN_MAX]:
         print(f"seed {seed}: {told}")
-    if tally.found and not asked.plant:
-        _show_small(tally.found[0][0])
+    if tally.found and (asked.keep or not asked.plant):
+        _put_small(tally.found[0][0], asked)
     lacking = missing(tally.seen) if not asked.plant and tally.seeds >= asked.enough else []
     print("\n".join(f"never seen: {name}" for name in lacking), end="\n" if lacking else "")
     line = {"seeds": tally.seeds, "violations": len(tally.found), "eventsPerSec": round(tally.commits / took_s)}
@@ -72,6 +72,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--plant", default="", choices=["", *plants.names()])
     parser.add_argument("--plan", default="", help="a plan file, played once")
+    parser.add_argument("--keep", default="", help="where to put the plan that shows a violation, made smaller")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--enough", type=int, default=2_000, help="seeds after which all must have been seen")
     return parser.parse_args()
@@ -109,20 +110,29 @@ def _told(report: Report) -> str | None:
     return None
 
 
-def _show_small(seed: int) -> None:
+def _put_small(seed: int, asked: argparse.Namespace) -> None:
+    with ProcessPoolExecutor(1, initializer=plants.install, initargs=(asked.plant,)) as pool:
+        small = pool.submit(_small, seed).result()
+    if asked.keep:
+        Path(asked.keep).write_text(f"{small}\n")
+    else:
+        print(f"seed {seed}, made smaller:\n{small}")
+
+
+def _small(seed: int) -> str:
     plan = plan_of(seed)
-    names = {violation.name for violation in simulate(plan).violations}
-    small = shrunk(plan, lambda other: bool(names & {one.name for one in simulate(other).violations}))
-    print(f"seed {seed}, made smaller:\n{small.dump()}")
+    names = {violation.name for violation in simulate(plan).violations[:1]}
+    return shrunk(plan, lambda other: bool(names & {one.name for one in simulate(other).violations})).dump()
 
 
 def _again(plan: Plan, plant: str) -> int:
+    """Exit status 0 if what is expected came: a violation with a plant, none without."""
     plants.install(plant)
     report = simulate(plan)
     for violation in report.violations:
         print(f"{violation.name} of {violation.job}: {violation.detail}")
-    print(json.dumps({"seeds": 1, "violations": len(report.violations)}))
-    return int(bool(report.violations))
+    print(json.dumps({"seeds": 1, "violations": len(report.violations), "plant": plant or None}))
+    return int(bool(report.violations) != bool(plant))
 
 
 if __name__ == "__main__":

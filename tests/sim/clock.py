@@ -1,8 +1,11 @@
-"""A simulated process's clock: true time plus what this machine's clock is off. Waiting is on the virtual loop."""
+"""A simulated process's clock: true time plus what this machine's clock is off, which may jump.
+
+Waiting is on the virtual loop.
+"""
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.sim.process import Process
 from tickwright.domain.instants import Instant
@@ -15,10 +18,24 @@ class SimClock:
     now_ms: Callable[[], int]
     process: Process | None = None
     off_ms: int = 0
+    past_ms: list[int] = field(default_factory=list)  # what it was off before each jump
 
     def now(self) -> Instant:
-        """The wall clock."""
+        """The wall clock; it may have gone back since it was read last."""
         return Instant(self.now_ms() + self.off_ms)
+
+    def jump(self, by_ms: int, *, error_ms: int) -> bool:
+        """Set the wall clock on or back, but not further off than this; whether it moved at all."""
+        off_ms = max(-error_ms, min(error_ms, self.off_ms + by_ms))
+        if off_ms == self.off_ms:
+            return False
+        self.past_ms.append(self.off_ms)
+        self.off_ms = off_ms
+        return True
+
+    def offsets_ms(self) -> list[int]:
+        """All that it ever was off."""
+        return [*self.past_ms, self.off_ms]
 
     def monotonic_ms(self) -> int:
         """Only forward."""

@@ -1,19 +1,21 @@
 """What happens in a simulation: its jobs, its world and its faults, all drawn before it begins.
 
 A plan is plain data: it can be printed, kept as a file and made smaller. Faults stand at the n-th write of a process,
-not at a time, since a process writes where it matters. Must not know the product's writes.
+not at a time, since a process writes where it matters. A drawn plan names its jobs by number; a file holds them in
+full, so that it means the same when other jobs are drawn one day. Must not know the product's writes.
 """
 
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 from tests.chaos.jobs import KINDS, Span, errands_of
 from tests.chaos.jobs import Plan as JobPlan
 from tests.sim.draws import Stream
+from tests.sim.plain import plain_of, value_of
+from tests.support.clocks import NOON
 
 LAST_TICK_MS = 16_000
 CLOCK_ERROR_MS = 50  # what the product allows for at this scale
@@ -50,12 +52,21 @@ class Outage:
     ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class ClockStep:
+    """The clock of a slot's machine jumps at a time; all its jumps leave it within CLOCK_ERROR_MS of the truth."""
+
+    slot: str
+    at_ms: int
+    by_ms: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """One simulation."""
 
     seed: int
-    jobs: tuple[int, ...]  # which of the seed's jobs live
+    jobs: tuple[int | JobPlan, ...]  # which of the seed's jobs live; one that was made smaller, or kept, in full
     schedulers: int = 2
     workers: int = 2
     latency_ms: int = 2
@@ -67,6 +78,7 @@ class Plan:
     late: float = 0.0
     faults: tuple[Fault, ...] = ()
     outages: tuple[Outage, ...] = ()
+    steps: tuple[ClockStep, ...] = ()
 
     @property
     def is_calm(self) -> bool:
@@ -74,19 +86,20 @@ class Plan:
         return not (self.faults or self.outages or self.loss or self.late or self.lag_ms) and self.latency_ms <= 2
 
     def dump(self) -> str:
-        """As a file."""
-        plain = asdict(self)
-        plain["faults"] = [{**asdict(fault), "kind": fault.kind.value} for fault in self.faults]
-        return json.dumps(plain, indent=1)
+        """As a file, which holds all that is played."""
+        return json.dumps(plain_of(filled(self)), indent=1)
 
     @staticmethod
     def load(text: str) -> "Plan":
         """From a file."""
-        plain: dict[str, Any] = json.loads(text)
-        faults = tuple(Fault(**{**fault, "kind": Kind(fault["kind"])}) for fault in plain.pop("faults"))
-        outages = tuple(Outage(**outage) for outage in plain.pop("outages"))
-        jobs = tuple(plain.pop("jobs"))
-        return Plan(**plain, jobs=jobs, faults=faults, outages=outages)
+        loaded = value_of(Plan, json.loads(text))
+        assert isinstance(loaded, Plan)
+        return loaded
+
+
+def filled(plan: Plan) -> Plan:
+    """The same plan, with its jobs in full."""
+    return replace(plan, jobs=tuple(jobs_of(plan)))
 
 
 def plan_of(seed: int) -> Plan:
@@ -108,20 +121,24 @@ def plan_of(seed: int) -> Plan:
     if draw.chance(0.4):
         plan = replace(plan, skew_ms=CLOCK_ERROR_MS)
     plan = replace(plan, pounces=draw.chance(0.4))
-    return replace(plan, faults=_faults(plan), outages=_outages(draw))
+    return replace(plan, faults=_faults(plan), outages=_outages(draw), steps=_steps(plan))
 
 
 def _faults(plan: Plan) -> tuple[Fault, ...]:
     draw = Stream.of(plan.seed, "faults")
     kinds = [kind for kind in Kind if draw.chance(0.5)] or [Kind.CRASH_AFTER]
-    slots = [f"s{n}" for n in range(plan.schedulers)] + [f"w{n}" for n in range(plan.workers)] + ["x0", "a0"]
     found = []
-    for slot in slots:
+    for slot in (*_machines(plan), "a0"):
         of_slot = [kind for kind in kinds if slot != "a0" or kind in _FOR_OWNERS]
         for _ in range(draw.between(0, 5) if of_slot else 0):
             kind = of_slot[draw.between(0, len(of_slot) - 1)]
             found.append(Fault(slot, draw.spread(1, 120), kind, draw.spread(20, 9_000)))
     return tuple(found)
+
+
+def _machines(plan: Plan) -> Sequence[str]:
+    """All slots but the owners'."""
+    return [f"s{n}" for n in range(plan.schedulers)] + [f"w{n}" for n in range(plan.workers)] + ["x0"]
 
 
 _FOR_OWNERS = frozenset({Kind.LOST_BEFORE, Kind.LOST_AFTER, Kind.HELD, Kind.THROTTLED})  # they must know what they did
@@ -133,10 +150,24 @@ def _outages(draw: Stream) -> tuple[Outage, ...]:
     return tuple(Outage(draw.between(500, LAST_TICK_MS), draw.spread(100, 4_000)) for _ in range(draw.between(1, 2)))
 
 
-def jobs_of(plan: Plan, start_ms: int) -> Sequence[JobPlan]:
-    """The jobs of a plan with what their owners do; each from a stream of its own."""
-    span = Span(start_ms=start_ms, last_tick_ms=LAST_TICK_MS)
-    return [_job(plan.seed, number, span) for number in plan.jobs]
+def _steps(plan: Plan) -> tuple[ClockStep, ...]:
+    """In a few plans, of a few machines: the owners' clock is what their answers are compared with."""
+    draw = Stream.of(plan.seed, "steps")
+    if not draw.chance(0.25):
+        return ()
+    slots = [slot for slot in _machines(plan) if draw.chance(0.5)]
+    return tuple(_step(draw, slot) for slot in slots for _ in range(draw.between(1, 3)))
+
+
+def _step(draw: Stream, slot: str) -> ClockStep:
+    by_ms = draw.spread(5, 2 * CLOCK_ERROR_MS)
+    return ClockStep(slot, draw.between(500, LAST_TICK_MS), -by_ms if draw.chance(0.6) else by_ms)
+
+
+def jobs_of(plan: Plan) -> Sequence[JobPlan]:
+    """The jobs of a plan with what their owners do; each that is drawn, from a stream of its own."""
+    span = Span(start_ms=NOON, last_tick_ms=LAST_TICK_MS)
+    return [job if isinstance(job, JobPlan) else _job(plan.seed, job, span) for job in plan.jobs]
 
 
 def _job(seed: int, number: int, span: Span) -> JobPlan:

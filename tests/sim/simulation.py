@@ -6,6 +6,7 @@ is judged. Must not know which faults there are.
 """
 
 import asyncio
+import traceback
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from tests.chaos.jobs import Wish
 from tests.sim.clock import SimClock, SimEntropy
 from tests.sim.draws import Stream, key_of
 from tests.sim.monitors import Monitors
-from tests.sim.plan import LAST_TICK_MS, Plan, jobs_of
+from tests.sim.plan import CLOCK_ERROR_MS, LAST_TICK_MS, ClockStep, Plan, jobs_of
 from tests.sim.process import Network, Process, Slot
 from tests.sim.queue import Queues, SimQueue
 from tests.sim.runner import Diary, SimRunner
@@ -96,6 +97,7 @@ class Simulation:
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _lives: int = 0
     _driver: Driver | None = None
+    _clocks: list[SimClock] = field(default_factory=list)  # of all lives
     _members: list[str] = field(default_factory=list)
     _stopped: dict[str, int] = field(default_factory=dict)
     _at: dict[str, JobId] = field(default_factory=dict)  # the job that a scheduler has decided a tick of last
@@ -132,7 +134,9 @@ class Simulation:
         for number in range(self.plan.workers):
             self._begin(f"w{number}")
         self._begin("x0")
-        await driver.play(jobs_of(self.plan, NOON))
+        for step in self.plan.steps:
+            asyncio.get_running_loop().call_later(step.at_ms / 1_000, self._step, step)
+        await driver.play(jobs_of(self.plan))
         await owners.clock.sleep_until(Instant(NOON + LAST_TICK_MS))
         self._heal()
         await asyncio.gather(*self._pouncing)
@@ -179,10 +183,12 @@ class Simulation:
         self._members.append(member)
         draws = Stream.of(self.plan.seed, f"process/{member}")
         process = Process(self.network, slot, member, draws, self._died, self._silent)
+        clock = SimClock(self.now_ms, process, self._off_ms(name, draws))
+        self._clocks.append(clock)
         kit = Kit(
             store=SimStore(self.state, process),
             queue=SimQueue(self.queues, process),
-            clock=SimClock(self.now_ms, process, self._off_ms(name, draws)),
+            clock=clock,
             entropy=SimEntropy(self._lives * _TOKENS_OF_A_LIFE, draws.fraction, an_id),
             telemetry=self.telemetry,
             durations=DURATIONS,
@@ -194,6 +200,12 @@ class Simulation:
         """The owners' clock is right: what they are told is compared with it."""
         skew_ms = self.plan.skew_ms
         return draws.between(-skew_ms, skew_ms) if skew_ms and name != "a0" else 0
+
+    def _step(self, step: ClockStep) -> None:
+        """Of the machine that has the slot now; a fresh one has a clock of its own."""
+        clock = next(one for one in reversed(self._clocks) if one.process and one.process.slot.name == step.slot)
+        lives = clock.process is not None and not clock.process.is_dead
+        self.seen["fault.clock_step"] += lives and clock.jump(step.by_ms, error_ms=CLOCK_ERROR_MS)
 
     def _silent(self, process: Process) -> None:
         """A process is about to be struck: now and then the owner of what it is at asks for the end of it."""
@@ -289,7 +301,8 @@ class Simulation:
             durations=DURATIONS,
             last_tick_ms=NOON + LAST_TICK_MS,
             stopped=self._stopped,
-            apart_ms=2 * self.plan.skew_ms,
+            apart_ms=_reach_ms([0, *(off_ms for clock in self._clocks for off_ms in clock.offsets_ms())]),
+            back_ms=max(_reach_ms(clock.offsets_ms()) for clock in self._clocks),
             broken=[*self.telemetry.broken, *driver.broken],
         )
         self.seen.update({f"event.{name}": count for name, count in self.telemetry.counts.items()})
@@ -319,11 +332,19 @@ class Simulation:
         return self.now_ms() * _NS + self.diary.lines
 
 
+def _reach_ms(offsets_ms: list[int]) -> int:
+    return max(offsets_ms) - min(offsets_ms)
+
+
 def simulate(plan: Plan, *, traced: bool = False) -> Report:
-    """Run a plan on a fresh virtual loop."""
+    """Run a plan on a fresh virtual loop. An assertion that breaks in an owner's call ends it: their answer is 500."""
     loop = VirtualLoop(alone=True)
     try:
         return loop.run_until_complete(_played(plan, traced=traced))
+    except AssertionError as broken:
+        detail = traceback.format_exception(broken)[-2].strip().replace("\n", " ")
+        found = Violation(name="NothingBroke", job="-", detail=detail)
+        return Report(plan=plan, violations=(found,), seen=Counter(), commits=0, trace=None)
     finally:
         loop.close()
 

@@ -44,7 +44,7 @@ def wanted() -> Sequence[str]:
     faults = [f"fault.{kind.value}" for kind in Kind]
     events = [f"event.{name.value}" for name in EventName if name not in _NOT_HERE]
     wishes = [f"wish.{name}" for name in ("pause", "resume", "edit", "cancel", "run_now", "stop_one", "repeat")]
-    return [*states, *reasons, *faults, *events, *wishes, "crash", "queue.lost"]
+    return [*states, *reasons, *faults, *events, *wishes, "crash", "fault.clock_step", "queue.lost"]
 
 
 def missing(seen: Counter[str]) -> list[str]:
