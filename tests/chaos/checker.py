@@ -38,7 +38,9 @@ RULES: Sequence[Callable[[Book], Iterator[Violation]]] = (
     missed_are_paced,
 )
 
-OF_TICKS = frozenset({acknowledged_is_kept, tick_not_lost, no_ghost_run, no_start_after_ack, no_false_skip, calendars_are_kept})
+OF_TICKS = frozenset(
+    {acknowledged_is_kept, tick_not_lost, no_ghost_run, no_start_after_ack, no_false_skip, calendars_are_kept}
+)
 
 
 def check(history: History) -> list[Violation]:

@@ -96,9 +96,9 @@ class Beat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
-    """The ticks of a beat, each moved into its job's slot of a window: `shift_s` of `width_s`, or of what room there is.
+    """The ticks of a beat, each moved into its job's slot of a window: `shift_s` of `width_s`.
 
-    The room ends with the next tick, and with the last instant of the beat.
+    Or in proportion, where there is less room: it ends with the next tick, and with the last instant of the beat.
     """
 
     beat: Beat

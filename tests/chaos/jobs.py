@@ -42,6 +42,21 @@ class Wish(Enum):
     ATTENTION = "attention"  # what of the tenant's is dead
 
 
+QUESTIONS = frozenset(  # after which everything stands as it stood
+    {
+        Wish.KEY_TWICE,
+        Wish.STALE,
+        Wish.FOREIGN,
+        Wish.LIST_JOBS,
+        Wish.LEDGER,
+        Wish.VERSIONS,
+        Wish.PREVIEW,
+        Wish.ATTENTION,
+    }
+)
+ONLY_SIMULATED = QUESTIONS | {Wish.PUT_CALENDAR, Wish.RETIRE, Wish.NAME_TWICE}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
     """A wish at a time; an edit brings the new body and its rhythm, and perhaps from when it counts."""

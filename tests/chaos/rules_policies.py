@@ -58,9 +58,7 @@ def _stood(puts: Sequence[Put], from_ms: int, until_ms: int) -> list[Closing]:
     """The versions of one calendar that may have stood within a span."""
     ends = [*(put.acked_ms for put in puts[1:]), _FOREVER_MS]
     return [
-        put.closing
-        for put, end_ms in zip(puts, ends, strict=True)
-        if put.invoked_ms <= until_ms and end_ms >= from_ms
+        put.closing for put, end_ms in zip(puts, ends, strict=True) if put.invoked_ms <= until_ms and end_ms >= from_ms
     ]
 
 

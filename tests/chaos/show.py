@@ -18,7 +18,7 @@ from tests.chaos import plants
 from tests.chaos.aws_ground import FAULTS, aws_ground
 from tests.chaos.book import Violation
 from tests.chaos.checker import check
-from tests.chaos.driver import TENANT, Driver, executions_of
+from tests.chaos.driver import TENANT, Driver
 from tests.chaos.evidence import read_attempts, read_events, read_stalls
 from tests.chaos.grounds import PACES, Ground, embedded_ground
 from tests.chaos.grounds import Kind as Store
@@ -26,6 +26,7 @@ from tests.chaos.history import EVERYBODY, History
 from tests.chaos.jobs import Span, plans
 from tests.chaos.look import save
 from tests.chaos.processes import Company
+from tests.chaos.questions import executions_of
 from tests.chaos.timetable import Timetable
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.domain.events import EventName

@@ -6,20 +6,19 @@ full, so that it means the same when other jobs are drawn one day. Must not know
 """
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from tests.chaos.jobs import KINDS, Span, errands_of
 from tests.chaos.jobs import Plan as JobPlan
+from tests.chaos.jobs import Span
 from tests.sim.draws import Stream
+from tests.sim.kinds import job_of
 from tests.sim.plain import plain_of, value_of
 from tests.support.clocks import NOON
 
 LAST_TICK_MS = 16_000
 CLOCK_ERROR_MS = 50  # what the product allows for at this scale
-KINDS_HERE = tuple((kind, weight, maker) for kind, weight, maker in KINDS if kind != "hog")  # a pause is the same
 
 
 class Kind(Enum):
@@ -167,14 +166,7 @@ def _step(draw: Stream, slot: str) -> ClockStep:
 def jobs_of(plan: Plan) -> Sequence[JobPlan]:
     """The jobs of a plan with what their owners do; each that is drawn, from a stream of its own."""
     span = Span(start_ms=NOON, last_tick_ms=LAST_TICK_MS)
-    return [job if isinstance(job, JobPlan) else _job(plan.seed, job, span) for job in plan.jobs]
-
-
-def _job(seed: int, number: int, span: Span) -> JobPlan:
-    draw = random.Random(f"{seed}/job/{number}")
-    kind, _, maker = draw.choices(KINDS_HERE, [weight for _, weight, _ in KINDS_HERE])[0]
-    made = replace(maker(draw, span), name=f"{kind}-{number}")
-    return replace(made, errands=errands_of(kind, made, draw, span))
+    return [job if isinstance(job, JobPlan) else job_of(plan.seed, job, span) for job in plan.jobs]
 
 
 def told(plan: Plan) -> Mapping[str, object]:

@@ -128,7 +128,7 @@ class Simulation:
     async def play(self) -> Report:
         """Live it through."""
         owners = self._kit("a0")
-        self._driver = driver = Driver(kit=owners, start_ms=NOON, ns=self._ns)
+        self._driver = driver = Driver(kit=owners, start_ms=NOON, ns=self._ns, lag_ms=self.plan.lag_ms)
         for number in range(self.plan.schedulers):
             self._begin(f"s{number}")
         for number in range(self.plan.workers):

@@ -9,17 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.sim.draws import Stream
-from tickwright.adapters.embedded.entities import EXECUTIONS, HEADS, PAGES, PLACES, Entity
+from tickwright.adapters.embedded.entities import CALENDARS, EXECUTIONS, HEADS, PAGES, PLACES, Entity, calendar_key
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Page
+from tickwright.domain.schedules import Calendar
 from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
 
 Key = tuple[Any, ...]
 PageKey = tuple[int, Instant, str]
-_SHOWN_MAX = 8  # versions of an item that an index may still show
+
+
+def _stands(key: Key, calendar: Calendar) -> bool:
+    return key == calendar_key(calendar.tenant_id, calendar.name)  # and is not kept as one of its versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,11 @@ class _Shown:
 
     versions: list[tuple[int, Any]] = field(default_factory=list)
 
-    def put(self, visible_ms: int, item: object) -> None:
+    def put(self, now_ms: int, visible_ms: int, item: object) -> None:
+        """The versions before the last that is visible now are never shown again."""
+        seen = [number for number, (since_ms, _) in enumerate(self.versions) if since_ms <= now_ms]
+        del self.versions[: seen[-1] if seen else 0]
         self.versions.append((visible_ms, item))
-        del self.versions[:-_SHOWN_MAX]
 
     def at(self, now_ms: int) -> Any:  # noqa: ANN401 - items of any kind
         """The last version that is visible: with lags that differ an index may seem to go back."""
@@ -77,6 +83,11 @@ class State:
         """The executions that stand or stood in an index, as the indexes show them."""
         now = self.now_ms()
         yield from (row for shown in self._shown_rows.values() if (row := shown.at(now)) is not None)
+
+    def calendars(self) -> list[Calendar]:
+        """All calendars as they stand, by tenant and name."""
+        standing = (one for (kind, key), one in self.items.items() if kind == id(CALENDARS) and _stands(key, one))
+        return sorted(standing, key=lambda one: (one.tenant_id, one.name))
 
     # --- writes --------------------------------------------------------------------------------------------------
     def write(self, change: AnyChange, by: str) -> Outcome[Any]:
@@ -127,14 +138,14 @@ class State:
         self.items[id(entity), key] = new
         if entity is HEADS:
             self.heads[new.job_id] = new
-            self._shown_heads.setdefault(new.job_id, _Shown()).put(self._visible_ms(), new)
+            self._shown_heads.setdefault(new.job_id, _Shown()).put(self.now_ms(), self._visible_ms(), new)
         elif entity is PAGES:
             self.put_page(new)
         elif entity is EXECUTIONS:
             self.executions.setdefault(new.job_id, {})[new.key] = new
             place = (new.job_id, new.key)
             if new.wait_key is not None or new.failed_at is not None or place in self._shown_rows:
-                self._shown_rows.setdefault(place, _Shown()).put(self._visible_ms(), new)
+                self._shown_rows.setdefault(place, _Shown()).put(self.now_ms(), self._visible_ms(), new)
 
     def _visible_ms(self) -> int:
         return self.now_ms() + (self.lags.between(0, self.lag_ms) if self.lag_ms else 0)

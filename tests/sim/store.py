@@ -141,12 +141,24 @@ class SimStore:
         return await self._read(found)
 
     async def calendar_versions(self, tenant_id: TenantId, name: str, versions: Sequence[int]) -> dict[int, Calendar]:
-        """Nobody asks for old versions here."""
-        raise NotImplementedError
+        """Those that exist."""
+
+        def found() -> dict[int, Calendar]:
+            kept = entities.CALENDARS
+            keys = {version: entities.calendar_version_key(tenant_id, name, version) for version in versions}
+            each = {version: self.state.item(kept, key) for version, key in keys.items()}
+            return {version: one for version, one in each.items() if one is not None}
+
+        return await self._read(found)
 
     async def calendars_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Calendar]:
-        """Nobody lists them here but the service that counts them."""
-        return Listing(items=[], next_key=None)
+        """A tenant's, by name."""
+
+        def found() -> Listing[Calendar]:
+            mine = [one for one in self.state.calendars() if one.tenant_id == tenant_id]
+            return _page_of(mine, lambda calendar: calendar.name, limit, after_key)
+
+        return await self._read(found)
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """Nobody asks for keys here."""
@@ -204,7 +216,8 @@ class SimStore:
 
         def found() -> Listing[ExecutionRef]:
             dead = [row for row in self.state.shown_executions() if row.failed_at and row.tenant_id == tenant_id]
-            return Listing(items=[row.ref for row in dead[:limit]], next_key=None)
+            newest = sorted(dead, key=lambda row: (-(row.failed_at or 0), row.ref))
+            return Listing(items=[row.ref for row in newest[:limit]], next_key=None)
 
         return await self._read(found)
 
