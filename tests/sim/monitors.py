@@ -28,6 +28,7 @@ class Monitors:
         match commit.old, commit.new:
             case (Execution() as old, Execution() as new):
                 self._note(new.job_id, _execution_moved(old, new))
+                self._note(new.job_id, self._opened(old, new))
             case (None, Execution() as new):
                 self._note(new.job_id, self._inserted(new))
             case (Head() as old, Head() as new):
@@ -51,6 +52,12 @@ class Monitors:
     def _inserted(self, new: Execution) -> Iterator[tuple[str, str]]:
         if not new.is_terminal and new.wait_key is None and not self._is_listed(new.ref):
             yield "JournalFirst", f"{new.key} was inserted and no page names it"
+
+    def _opened(self, old: Execution, new: Execution) -> Iterator[tuple[str, str]]:
+        """What is redriven occupies its job from the same transaction on, or the next tick would run beside it."""
+        head = self.state.heads[new.job_id]
+        if new.generation != old.generation and head.overlap is Overlap.SKIP and head.active != new.occupant():
+            yield "OverlapPolicy", f"{new.key} was redriven, and {head.active} has its job's place"
 
     def _decided(self, old: Head, new: Head) -> Iterator[tuple[str, str]]:
         if new.fired_through == old.fired_through or new.last_ref is None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.chaos import plants as chaos
+from tests.pairs import plants as pairs
 from tests.sim.state import State as Stored
 from tickwright.domain import repairs
 from tickwright.domain.changes import executions, heads
@@ -172,6 +173,7 @@ PLANTS: Mapping[str, Callable[[], None]] = {
     "reap-early": _reap_early,
     "pause-forgets": _pause_forgets,
     "owes-nothing": _owes_nothing,
+    "no-generation": pairs.PLANTS["no-generation"],
 }
 
 

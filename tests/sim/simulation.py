@@ -337,23 +337,29 @@ def _reach_ms(offsets_ms: list[int]) -> int:
 
 
 def simulate(plan: Plan, *, traced: bool = False) -> Report:
-    """Run a plan on a fresh virtual loop. An assertion that breaks in an owner's call ends it: their answer is 500."""
+    """Run a plan on a fresh virtual loop."""
     loop = VirtualLoop(alone=True)
     try:
         return loop.run_until_complete(_played(plan, traced=traced))
-    except AssertionError as broken:
-        detail = traceback.format_exception(broken)[-2].strip().replace("\n", " ")
-        found = Violation(name="NothingBroke", job="-", detail=detail)
-        return Report(plan=plan, violations=(found,), seen=Counter(), commits=0, trace=None)
     finally:
         loop.close()
 
 
 async def _played(plan: Plan, *, traced: bool) -> Report:
-    report = await Simulation(plan, traced=traced).play()
-    mine = asyncio.current_task()
-    rest = [task for task in asyncio.all_tasks() if task is not mine]
-    for task in rest:
-        task.cancel()
-    await asyncio.wait(rest, timeout=1) if rest else None
-    return report
+    try:
+        return await Simulation(plan, traced=traced).play()
+    except AssertionError as broken:
+        return _broken(plan, broken)
+    finally:
+        mine = asyncio.current_task()
+        rest = [task for task in asyncio.all_tasks() if task is not mine]
+        for task in rest:
+            task.cancel()
+        await asyncio.wait(rest, timeout=1) if rest else None
+
+
+def _broken(plan: Plan, broken: AssertionError) -> Report:
+    """What the domain asserts broke in an owner's call: the API would answer 500."""
+    where = traceback.extract_tb(broken.__traceback__)[-1]
+    found = Violation(name="NothingBroke", job="-", detail=f"{where.name}: {where.line}")
+    return Report(plan=plan, violations=(found,), seen=Counter(), commits=0, trace=None)
