@@ -203,9 +203,9 @@ class Simulation:
 
     def _step(self, step: ClockStep) -> None:
         """Of the machine that has the slot now; a fresh one has a clock of its own."""
-        clock = next(one for one in reversed(self._clocks) if one.process and one.process.slot.name == step.slot)
-        lives = clock.process is not None and not clock.process.is_dead
-        self.seen["fault.clock_step"] += lives and clock.jump(step.by_ms, error_ms=CLOCK_ERROR_MS)
+        for clock in self._clocks:
+            if clock.process is not None and clock.process.slot.name == step.slot and not clock.process.is_dead:
+                self.seen["fault.clock_step"] += clock.jump(step.by_ms, error_ms=CLOCK_ERROR_MS)
 
     def _silent(self, process: Process) -> None:
         """A process is about to be struck: now and then the owner of what it is at asks for the end of it."""
