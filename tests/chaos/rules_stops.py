@@ -98,7 +98,7 @@ def no_false_skip(book: Book) -> Iterator[Violation]:
 
 
 def _kept_busy(book: Book, one: Execution, skipped: Execution) -> bool:
-    if one.state is State.SKIPPED or one.created_at > skipped.created_at:
+    if one.state is State.SKIPPED or one.created_at > skipped.created_at + book.history.apart_ms:
         return False
     ended_ms = one.finished_at or skipped.scheduled_at
     stalled_ms = sum(

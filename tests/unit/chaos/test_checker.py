@@ -334,6 +334,19 @@ def test_two_runs_of_a_job_side_by_side_are_found() -> None:
     assert check(replace(history, stories=[a_story(overlaps=True)])) == []
 
 
+def test_a_skip_for_a_run_that_a_faster_clock_dates_later_is_right() -> None:
+    """Two schedulers wrote the run and the skip for it, and their clocks are apart."""
+    late = TICKS[1] + 2_000
+    run = replace(ROWS[0], created_at=Instant(late + 8), finished_at=Instant(late + 500))
+    attempt = an_attempt(TICKS[0], started_ms=late + 20, ended_ms=late + 400)
+    skipped = a_row(TICKS[1], state=State.SKIPPED, reason=Reason.OVERLAP, lease_epoch=Epoch(0), attempt=0, result=None)
+    rows = [run, replace(skipped, created_at=Instant(late), finished_at=Instant(late)), ROWS[2]]
+    history = a_history(rows=rows, attempts=[attempt, ATTEMPTS[2]])
+
+    assert names(history) == {"NoFalseSkip"}
+    assert check(replace(history, apart_ms=100)) == []
+
+
 def test_a_skip_without_a_run_in_the_way_is_found() -> None:
     """The run before it had ended long before."""
     skipped = a_row(TICKS[1], state=State.SKIPPED, reason=Reason.OVERLAP, lease_epoch=Epoch(0), attempt=0, result=None)
