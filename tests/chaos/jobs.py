@@ -14,6 +14,7 @@ from typing import Any
 from tests.chaos.history import Beat, Closing, Expect, Once, Rhythm
 from tickwright.domain.instants import Instant, to_rfc3339
 
+RETRY_MS_MAX = 1_000  # the longest backoff of all jobs
 MANY_ATTEMPTS = 12  # a worker is killed under an attempt far less often than this
 Body = dict[str, Any]
 
@@ -121,7 +122,10 @@ def body_of(handler: str, does: Mapping[str, object], *, attempts: int = MANY_AT
     return {
         "target": {"type": "python", "handler": handler},
         "payload": dict(does),
-        "retryPolicy": {"maxAttempts": attempts, "backoff": {"initialSec": 0.2, "factor": 1.5, "maxSec": 1}},
+        "retryPolicy": {
+            "maxAttempts": attempts,
+            "backoff": {"initialSec": 0.2, "factor": 1.5, "maxSec": RETRY_MS_MAX // 1_000},
+        },
         "timeoutSec": 60,
         **more,
     }

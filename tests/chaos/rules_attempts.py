@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from tests.chaos.book import Book, Violation
 from tests.chaos.history import Attempt, Expect, Kind
+from tests.chaos.jobs import RETRY_MS_MAX
 from tickwright.domain.executions import Cause, Execution, Reason
 from tickwright.domain.transitions import State
 
@@ -114,6 +115,10 @@ def _death_is_right(book: Book, row: Execution) -> Iterator[Violation]:
     if row.ref not in book.history.letters:
         yield book.told("DeadIsLettered", f"{row.key} is DEAD and has no letter")
     used_up = row.attempt == row.max_attempts
+    if row.reason is Reason.EXPIRED:
+        if not _had_no_time(book, row):
+            yield book.told("EndsAsExpected", f"{row.key} is DEAD (expired), and had time until {row.run_deadline_at}")
+        return
     if row.reason in {Reason.LEASE_EXPIRED, Reason.TIMED_OUT}:
         if not used_up:
             yield book.told("EndsAsExpected", f"{row.key} is DEAD ({row.reason}) with attempts left")
@@ -124,6 +129,12 @@ def _death_is_right(book: Book, row: Execution) -> Iterator[Violation]:
         yield book.told("EndsAsExpected", f"{row.key} is DEAD ({row.reason})")
     elif not seen:
         yield book.told("ResultHasEvidence", f"{row.key} is DEAD ({row.reason}) and its last attempt does not say so")
+
+
+def _had_no_time(book: Book, row: Execution) -> bool:
+    """Whether its run deadline was over, or would have been at the next attempt."""
+    over_ms = (row.finished_at or 0) + RETRY_MS_MAX + book.history.apart_ms
+    return row.run_deadline_at is not None and row.run_deadline_at <= over_ms
 
 
 def _cancel_is_right(book: Book, row: Execution) -> bool:

@@ -20,6 +20,7 @@ from tests.chaos.jobs import (
     Span,
     Wish,
     beat_of,
+    body_of,
     errands_of,
     every,
     paused,
@@ -95,12 +96,20 @@ def _turning(draw: random.Random, span: Span) -> Plan:
     return beat_of(draw, span, quick_body(draw), period_s=(1, 3))
 
 
+def _hasty(draw: random.Random, span: Span) -> Plan:
+    """One whose runs have little time for all their attempts."""
+    does = {"ms": draw.randint(40, 700), "failsUntil": draw.randint(1, 5)}
+    body = body_of("wait", does, runDeadlineSec=draw.randint(1, 4))
+    return beat_of(draw, span, body, period_s=(2, 4))
+
+
 EXTRA: tuple[tuple[str, int, Maker], ...] = (
     ("window", 8, _window),
     ("closed", 12, _closed),
     ("bounded", 8, _bounded),
     ("paced", 7, _paced),
     ("turning", 14, _turning),
+    ("hasty", 5, _hasty),
 )
 KINDS_HERE = tuple((kind, weight, maker) for kind, weight, maker in KINDS if kind != "hog") + EXTRA  # a pause is a hog
 
@@ -211,12 +220,18 @@ def _puts(plan: Plan, draw: random.Random, span: Span) -> tuple[Errand, ...]:
     return (*found, *more(plan, draw, span))
 
 
+def _redriven(plan: Plan, draw: random.Random, span: Span) -> tuple[Errand, ...]:
+    again = tuple(Errand(at_ms=_time(plan, draw, span), wish=Wish.REDRIVE) for _ in range(2))
+    return again if draw.random() < 0.5 else _usual(plan, draw, span)
+
+
 _ERRANDS: dict[str, Story] = {
     "window": _windows,
     "closed": _puts,
     "bounded": _usual,
     "paced": _windows,
     "turning": _turns,
+    "hasty": _redriven,
 }
 
 

@@ -89,12 +89,18 @@ class SimRunner:
             "member": member,
             "version": does["version"],
             "scheduled_ms": execution.scheduled_at,
-            "claimed_ms": invocation.deadline_at - does["timeoutMs"],
+            "claimed_ms": self._claimed_ms(invocation, does),
             "deadline_ms": invocation.deadline_at,
             "started_ms": self.clock.now(),
             "started_ns": self.now_ms() * _NS + self.diary.lines,
         }
         return name
+
+    def _claimed_ms(self, invocation: Invocation, does: dict[str, Any]) -> int:
+        """When its time limit began; where its run's deadline comes before that, its code began at the same moment."""
+        if invocation.deadline_at == invocation.execution.run_deadline_at:
+            return self.clock.now()
+        return int(invocation.deadline_at - does["timeoutMs"])
 
     def _end(self, name: tuple[str, int, str], outcome: str, mark: str | None = None) -> None:
         self.diary.lines += 1

@@ -24,6 +24,7 @@ from tests.sim.plan import CLOCK_ERROR_MS, LAST_TICK_MS, ClockStep, Plan, jobs_o
 from tests.sim.process import Network, Process, Slot
 from tests.sim.queue import Queues, SimQueue
 from tests.sim.runner import Diary, SimRunner
+from tests.sim.sometimes import policies_of
 from tests.sim.state import Commit, State
 from tests.sim.store import SimStore
 from tests.support.builders import an_id
@@ -33,7 +34,9 @@ from tickwright.domain.events import EventName, Happening
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId, WorkerId
 from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Definition
 from tickwright.domain.limits import Durations
+from tickwright.domain.transitions import State as Life
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop, run_hints
@@ -324,6 +327,10 @@ class Simulation:
         if isinstance(commit.new, Execution):
             reason = "" if commit.new.reason is None else f".{commit.new.reason.value}"
             self.seen[f"state.{commit.new.state.value}{reason}"] += 1
+        if isinstance(commit.new, Execution) and commit.new.state is Life.SUCCEEDED:
+            self.seen.update((f"lane.{commit.new.lane.value}", f"tenant.{commit.new.tenant_id}"))
+        if isinstance(commit.new, Definition):
+            self.seen.update(policies_of(commit.new.spec))
         if self.traced:
             self._trace.update(f"{self.now_ms()} {commit.by} {commit.new!r}\n".encode())
 

@@ -6,9 +6,13 @@ A simulation that never comes to a place proves nothing about it. Must not know 
 from collections import Counter
 from collections.abc import Sequence
 
+from tests.chaos.jobs import Wish
+from tests.sim.kinds import TENANTS
 from tests.sim.plan import Kind
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Reason
+from tickwright.domain.job_rules import LANES_FOR_TENANTS
+from tickwright.domain.jobs import CatchUpMode, JobSpec, Overlap
 from tickwright.domain.transitions import State
 
 _NOT_BUILT = frozenset({State.WAITING})  # overlap `queue` and permits are still to come
@@ -25,15 +29,43 @@ _REASONS = (
     (State.SKIPPED, Reason.OVERLAP),
     (State.SKIPPED, Reason.MISSED),
     (State.SKIPPED, Reason.PAUSED),
+    (State.SKIPPED, Reason.BLACKOUT),
     (State.CANCELLED, Reason.JOB_CANCELLED),
     (State.CANCELLED, Reason.PAUSED),
     (State.CANCELLED, Reason.CANCELLED),
+    (State.CANCELLED, Reason.ABANDONED),
+    (State.CANCELLING, Reason.JOB_CANCELLED),
+    (State.CANCELLING, Reason.CANCELLED),
     (State.DEAD, Reason.FATAL),
     (State.DEAD, Reason.FAILED),
+    (State.DEAD, Reason.EXPIRED),
     (State.RETRY, Reason.FAILED),
     (State.RETRY, Reason.LEASE_EXPIRED),
     (State.RETRY, Reason.TIMED_OUT),
     (State.RETRY, Reason.RETRY_LATER),
+    (State.RETRY, Reason.GIVEN_BACK),
+)
+_NO_ANSWER_OF_ITS_OWN = frozenset({Wish.NAME_TWICE})  # it is refused, or the name is free again
+_MORE_WISHES = ("edit_waits", "run_now_paused", "run_now_twice", "name_again", "askedAgain")
+_REFUSALS = (
+    "name_twice.name_taken",
+    "edit.edit_waits",
+    "edit.job_over",
+    "edit.version_conflict",
+    "pause.job_over",
+    "resume.job_over",
+    "run_now.overlap",
+    "run_now.job_over",
+    "run_now.version_conflict",
+    "redrive.overlap",
+    "redrive.job_over",
+)
+_POLICIES = (
+    *(f"overlap.{overlap.value}" for overlap in Overlap),
+    *(f"catchup.{mode.value}" for mode in CatchUpMode),
+    *("catchup.onResume", "catchup.maxRuns", "catchup.ratePerMin", "runDeadlineSec"),
+    *("schedule.window", "schedule.calendars", "schedule.maxRuns", "schedule.startAt", "schedule.cron"),
+    *("schedule.every", "schedule.runAt"),
 )
 
 
@@ -43,8 +75,26 @@ def wanted() -> Sequence[str]:
     reasons = [f"state.{state.value}.{reason.value}" for state, reason in _REASONS]
     faults = [f"fault.{kind.value}" for kind in Kind]
     events = [f"event.{name.value}" for name in EventName if name not in _NOT_HERE]
-    wishes = [f"wish.{name}" for name in ("pause", "resume", "edit", "cancel", "run_now", "stop_one", "repeat")]
-    return [*states, *reasons, *faults, *events, *wishes, "crash", "fault.clock_step", "queue.lost"]
+    wishes = [f"wish.{wish.value}" for wish in Wish if wish not in _NO_ANSWER_OF_ITS_OWN]
+    wishes += [f"wish.{name}" for name in (*_MORE_WISHES, *(f"refused.{refusal}" for refusal in _REFUSALS))]
+    whose = [*(f"lane.{lane.value}" for lane in LANES_FOR_TENANTS), *(f"tenant.{tenant}" for tenant in TENANTS)]
+    policies = [f"policy.{name}" for name in _POLICIES]
+    return [*states, *reasons, *faults, *events, *wishes, *whose, *policies, "crash", "queue.lost", "fault.clock_step"]
+
+
+def policies_of(spec: JobSpec) -> Sequence[str]:
+    """What a job's definition asks for, by the names of the API."""
+    catch_up = spec.catch_up
+    chosen = {
+        f"overlap.{spec.overlap.value}": True,
+        f"catchup.{catch_up.mode.value}": True,
+        "catchup.onResume": catch_up.on_resume,
+        "catchup.maxRuns": catch_up.max_runs is not None,
+        "catchup.ratePerMin": catch_up.rate_per_min is not None,
+        "runDeadlineSec": spec.run_deadline_s is not None,
+        **{f"schedule.{name}": True for name in spec.source},
+    }
+    return [f"policy.{name}" for name, is_so in chosen.items() if is_so]
 
 
 def missing(seen: Counter[str]) -> list[str]:
