@@ -52,7 +52,8 @@ def books_of(history: History) -> list[Book]:
     rows: dict[str, list[Execution]] = defaultdict(list)
     for row in history.executions.values():
         rows[row.job_id].append(row)
-    patience_ms = max(PATIENCE_MS, _LEASES * history.durations.bucket_lease_ms)
+    # A tick is seen once the index shows where the decision before it has left the head, which an index showed late too.
+    patience_ms = max(PATIENCE_MS, _LEASES * history.durations.bucket_lease_ms) + 2 * history.lag_ms
     books = {
         story.job_id: Book(
             history=history,

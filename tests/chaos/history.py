@@ -252,4 +252,5 @@ class History:
     stopped: Mapping[str, int] = field(default_factory=dict)  # when a worker was asked to end: it gives back what runs
     apart_ms: int = 0  # how far two machines' clocks may be apart
     back_ms: int = 0  # how far one machine's clock may have been set back
+    lag_ms: int = 0  # how far the indexes may be behind
     broken: Sequence[str] = ()  # what a process said about a bug of its own, or how it ended unasked

@@ -304,6 +304,7 @@ class Simulation:
             durations=DURATIONS,
             last_tick_ms=NOON + LAST_TICK_MS,
             stopped=self._stopped,
+            lag_ms=self.plan.lag_ms,
             apart_ms=_reach_ms([0, *(off_ms for clock in self._clocks for off_ms in clock.offsets_ms())]),
             back_ms=max(_reach_ms(clock.offsets_ms()) for clock in self._clocks),
             broken=[*self.telemetry.broken, *driver.broken],
