@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.chaos import plants as chaos
 from tests.pairs import plants as pairs
+from tests.sim.relapses import RELAPSES
 from tests.sim.state import State as Stored
 from tickwright.domain import repairs
 from tickwright.domain.changes import executions, heads
@@ -174,6 +175,7 @@ PLANTS: Mapping[str, Callable[[], None]] = {
     "pause-forgets": _pause_forgets,
     "owes-nothing": _owes_nothing,
     "no-generation": pairs.PLANTS["no-generation"],
+    **RELAPSES,
 }
 
 

@@ -1,0 +1,61 @@
+"""Faults that the product once had, put back in: each must be found again, and its kept plan must pass without it.
+
+Each replaces a rule of the product by what stood there before, in the process that installs it. Never installed in a
+normal run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from tests.chaos.plants import put
+from tickwright.domain import repairs
+from tickwright.domain.changes import executions
+from tickwright.domain.executions import Execution
+from tickwright.domain.instants import Instant
+from tickwright.domain.transitions import State
+from tickwright.loops import worker as loops
+from tickwright.ports.queue import Hint
+from tickwright.services import attempt, resolve
+from tickwright.services.attempt import Started, Worker
+from tickwright.services.claim import NotNow, Over
+
+
+def _doubled_hint_runs_twice() -> None:
+    """A hint that a batch holds twice starts the one execution that was claimed for it twice."""
+    start = attempt.start
+
+    async def started(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started | Over | NotNow]:
+        answers = await start(worker, hints)
+        of = {hint.ref: answer for hint, answer in reversed(list(zip(hints, answers, strict=True)))}
+        return [of[hint.ref] for hint in hints]
+
+    put(loops, "start", started)
+
+
+def _waiting_retry_is_claimed() -> None:
+    """A retry that stands on the waiting index, and in no journal, is claimed by a hint that comes late."""
+    claim = executions.Claim.decide
+
+    def decide(change: executions.Claim, old: Execution | None) -> Execution | None:
+        waits = old is not None and old.state is State.RETRY and old.wait_key is not None
+        return claim(change, replace(old, wait_key=None, wait_at=None) if waits and old is not None else old)
+
+    put(executions.Claim, "decide", decide)
+
+
+def _dropped_while_taken_off() -> None:
+    """The entry of what stands on the waiting index is dropped, though it may just be taken off under that entry."""
+    judge = repairs.judge_present
+
+    def judged(execution: Execution, now: Instant, **times: int) -> repairs.Finding:
+        waits = not execution.is_terminal and execution.wait_at is not None
+        return repairs.DROP if waits else judge(execution, now, **times)
+
+    put(resolve, "judge_present", judged)
+
+
+RELAPSES: Mapping[str, Callable[[], None]] = {
+    "doubled-hint-runs-twice": _doubled_hint_runs_twice,
+    "waiting-retry-is-claimed": _waiting_retry_is_claimed,
+    "dropped-while-taken-off": _dropped_while_taken_off,
+}
