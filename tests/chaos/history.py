@@ -134,11 +134,17 @@ class Closing:
     stretches: tuple[tuple[int, int], ...] = ()
     days: tuple[str, ...] = ()
 
-    def closes(self, at_ms: int) -> bool:
-        """Whether it keeps a job from firing at an instant."""
+    def has(self, at_ms: int) -> bool:
+        """Whether it names an instant."""
         day = datetime.fromtimestamp(at_ms / 1_000, UTC).date().isoformat()
-        has = day in self.days or any(start <= at_ms < end for start, end in self.stretches)
-        return has is self.excludes
+        return day in self.days or any(start <= at_ms < end for start, end in self.stretches)
+
+
+def is_open(closings: Sequence[Closing], at_ms: int) -> bool:
+    """Whether no excluding calendar has an instant and, where there are including ones, at least one of them has it."""
+    including = [closing for closing in closings if not closing.excludes]
+    excluded = any(closing.excludes and closing.has(at_ms) for closing in closings)
+    return not excluded and (not including or any(closing.has(at_ms) for closing in including))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

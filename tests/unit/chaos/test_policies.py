@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.chaos.history import Beat, Closing, Expect, Kind, Put, Slots, Story, Waits
+from tests.chaos.history import Beat, Closing, Expect, Kind, Put, Slots, Story, Waits, is_open
 from tests.unit.chaos.histories import (
     BEGIN,
     LAST_MS,
@@ -98,8 +98,12 @@ def test_a_calendar_closes_by_stretch_or_by_day() -> None:
     day = Closing(name="day", excludes=False, days=("2026-12-01",))
     noon = 1_796_126_400_000
 
-    assert [CLOSED.closes(TICKS[1] + by_ms) for by_ms in (-1, 0, 1)] == [False, True, False]
-    assert [day.closes(noon + by_ms) for by_ms in (0, 12 * 3_600_000)] == [False, True]
+    assert [is_open([CLOSED], TICKS[1] + by_ms) for by_ms in (-1, 0, 1)] == [True, False, True]
+    assert [is_open([day], noon + by_ms) for by_ms in (0, 12 * 3_600_000)] == [True, False]
+    assert [is_open([day, replace(day, days=("2026-12-02",))], noon + by_ms) for by_ms in (0, 12 * 3_600_000)] == [
+        True,
+        True,
+    ]
 
 
 def test_a_slot_is_in_proportion_to_its_room() -> None:
