@@ -4,8 +4,9 @@ Jobs first, then the world's ill will, faults by halves, single errands, and at 
 are counted, so what is left happens as before.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from tests.chaos.jobs import Plan as JobPlan
@@ -13,6 +14,7 @@ from tests.sim.plan import Plan, filled, jobs_of
 
 ItemT = TypeVar("ItemT")
 Shows = Callable[[Plan], bool]
+Idea = Callable[[Plan], Plan]
 _SHORT_MS = 20  # of what is shorter nobody learns more
 
 
@@ -25,12 +27,12 @@ def shrunk(plan: Plan, shows: Shows, *, tries: int = 200) -> Plan:
         return left[0] >= 0 and shows(other)
 
     plan = replace(plan, jobs=_fewer(plan.jobs, lambda some: still(replace(plan, jobs=some))))
-    plan = _first(plan, _calmer, still)
+    plan = _each(plan, _CALMER, still)
     plan = replace(plan, faults=_fewer(plan.faults, lambda some: still(replace(plan, faults=some))))
     plan = replace(plan, outages=_fewer(plan.outages, lambda some: still(replace(plan, outages=some))))
     plan = replace(plan, steps=_fewer(plan.steps, lambda some: still(replace(plan, steps=some))))
     plan = _idler(plan, still)
-    return _first(plan, _shorter, still)
+    return _each(plan, _shorter(plan), still)
 
 
 def _fewer(items: tuple[ItemT, ...], shows: Callable[[tuple[ItemT, ...]], bool]) -> tuple[ItemT, ...]:
@@ -48,28 +50,25 @@ def _fewer(items: tuple[ItemT, ...], shows: Callable[[tuple[ItemT, ...]], bool])
     return items
 
 
-def _first(plan: Plan, ideas: Callable[[Plan], Iterator[Plan]], shows: Shows) -> Plan:
-    """Take each idea that still shows it, and begin again with those of the plan that it makes; until none does."""
-    refused: list[Plan] = []
-    while (other := next((one for one in ideas(plan) if one != plan and one not in refused), None)) is not None:
-        if shows(other):
+def _each(plan: Plan, ideas: Sequence[Idea], shows: Shows) -> Plan:
+    """Follow each idea for as long as it changes the plan and what is left still shows it."""
+    for idea in ideas:
+        while (other := idea(plan)) != plan and shows(other):
             plan = other
-        else:
-            refused.append(other)
     return plan
 
 
-def _calmer(plan: Plan) -> Iterator[Plan]:
-    """Without one kind of ill will, or with a process less."""
-    yield replace(plan, loss=0.0)
-    yield replace(plan, double=0.0)
-    yield replace(plan, late=0.0)
-    yield replace(plan, lag_ms=0)
-    yield replace(plan, skew_ms=0)
-    yield replace(plan, latency_ms=min(2, plan.latency_ms))
-    yield replace(plan, pounces=False)
-    yield replace(plan, schedulers=max(1, plan.schedulers - 1))
-    yield replace(plan, workers=max(1, plan.workers - 1))
+_CALMER: Sequence[Idea] = (
+    lambda plan: replace(plan, schedulers=max(1, plan.schedulers - 1)),
+    lambda plan: replace(plan, workers=max(1, plan.workers - 1)),
+    lambda plan: replace(plan, loss=0.0),
+    lambda plan: replace(plan, double=0.0),
+    lambda plan: replace(plan, late=0.0),
+    lambda plan: replace(plan, lag_ms=0),
+    lambda plan: replace(plan, skew_ms=0),
+    lambda plan: replace(plan, latency_ms=min(2, plan.latency_ms)),
+    lambda plan: replace(plan, pounces=False),
+)
 
 
 def _idler(plan: Plan, shows: Shows) -> Plan:
@@ -91,19 +90,31 @@ def _with(plan: Plan, number: int, job: JobPlan) -> Plan:
     return replace(plan, jobs=_put(plan.jobs, number, job))
 
 
-def _shorter(plan: Plan) -> Iterator[Plan]:
+def _shorter(plan: Plan) -> Sequence[Idea]:
     """With one lag or one duration halved."""
-    if plan.lag_ms > _SHORT_MS:
-        yield replace(plan, lag_ms=plan.lag_ms // 2)
-    for number, fault in enumerate(plan.faults):
-        if fault.ms > _SHORT_MS:
-            yield replace(plan, faults=_put(plan.faults, number, replace(fault, ms=fault.ms // 2)))
-    for number, outage in enumerate(plan.outages):
-        if outage.ms > _SHORT_MS:
-            yield replace(plan, outages=_put(plan.outages, number, replace(outage, ms=outage.ms // 2)))
-    for number, step in enumerate(plan.steps):
-        if abs(step.by_ms) > _SHORT_MS:
-            yield replace(plan, steps=_put(plan.steps, number, replace(step, by_ms=int(step.by_ms / 2))))
+    faults = (partial(_shorter_fault, number) for number in range(len(plan.faults)))
+    outages = (partial(_shorter_outage, number) for number in range(len(plan.outages)))
+    steps = (partial(_shorter_step, number) for number in range(len(plan.steps)))
+    return (lambda plan: replace(plan, lag_ms=_half(plan.lag_ms)), *faults, *outages, *steps)
+
+
+def _shorter_fault(number: int, plan: Plan) -> Plan:
+    fault = plan.faults[number]
+    return replace(plan, faults=_put(plan.faults, number, replace(fault, ms=_half(fault.ms))))
+
+
+def _shorter_outage(number: int, plan: Plan) -> Plan:
+    outage = plan.outages[number]
+    return replace(plan, outages=_put(plan.outages, number, replace(outage, ms=_half(outage.ms))))
+
+
+def _shorter_step(number: int, plan: Plan) -> Plan:
+    step = plan.steps[number]
+    return replace(plan, steps=_put(plan.steps, number, replace(step, by_ms=_half(step.by_ms))))
+
+
+def _half(ms: int) -> int:
+    return ms if abs(ms) <= _SHORT_MS else int(ms / 2)
 
 
 def _put(items: Sequence[ItemT], number: int, item: ItemT) -> tuple[ItemT, ...]:
