@@ -62,8 +62,11 @@ def _closing(draw: random.Random, span: Span, name: str) -> Closing:
 
 
 def _bounded(draw: random.Random, span: Span) -> Plan:
-    """So many runs, or not before an instant, from which the beat counts if it has no phase of its own."""
-    made = beat_of(draw, span, quick_body(draw), period_s=(1, 3))
+    """So many runs, or not before an instant, from which the beat counts if it has no phase of its own.
+
+    Some runs outlast their beat: what is skipped for them is no run.
+    """
+    made = beat_of(draw, span, body_of("wait", {"ms": draw.randint(40, 2_500)}), period_s=(1, 3))
     schedule, rhythm = dict(made.body["schedule"]), made.rhythm
     assert isinstance(rhythm, Beat)
     most = draw.randint(1, 5) if draw.random() < 0.6 else None
