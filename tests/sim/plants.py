@@ -4,6 +4,7 @@ Each replaces one rule of the product in the process that installs it. Never ins
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -78,19 +79,19 @@ def _no_tombstone() -> None:
 
 def _refused_tombstone_is_done() -> None:
     """A tombstone that was refused is taken for one that stands."""
+    at_it: ContextVar[bool] = ContextVar("at_it", default=False)  # of one request: others are at theirs meanwhile
 
-    async def none(*given: object, **named: object) -> None: ...
+    async def tombstone(*given: Any, **named: Any) -> None:  # noqa: ANN401 - whatever it takes
+        token = at_it.set(True)
+        await before(*given, **named)
+        at_it.reset(token)
 
-    async def tombstone(kit: Any, head: Head, **named: Any) -> None:  # noqa: ANN401 - whatever it takes
-        patience = retract.cancel_surely
-        retract.cancel_surely = none  # type: ignore[assignment]
-        try:
-            await before(kit, head, **named)
-        finally:
-            retract.cancel_surely = patience
+    async def cancelled(kit: Any, execution: Execution, reason: Any) -> Execution:  # noqa: ANN401 - as above
+        return execution if at_it.get() else await surely(kit, execution, reason)
 
-    before = retract._tombstone  # noqa: SLF001 - the rule that the plant replaces
+    before, surely = retract._tombstone, retract.cancel_surely  # noqa: SLF001 - the rule that the plant replaces
     chaos.put(retract, "_tombstone", tombstone)
+    chaos.put(retract, "cancel_surely", cancelled)
 
 
 def _skip_on_stale_view() -> None:
