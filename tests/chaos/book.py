@@ -52,13 +52,11 @@ def books_of(history: History) -> list[Book]:
     rows: dict[str, list[Execution]] = defaultdict(list)
     for row in history.executions.values():
         rows[row.job_id].append(row)
-    # A tick is seen once the index shows where the decision before it has left the head, which an index showed late too.
-    patience_ms = max(PATIENCE_MS, _LEASES * history.durations.bucket_lease_ms) + 2 * history.lag_ms
     books = {
         story.job_id: Book(
             history=history,
             story=story,
-            expected=expected_of(story, in_time=lambda since, until: attended_ms(history, since, until) >= patience_ms),
+            expected=expected_of(story, in_time=lambda since, until: in_time(history, since, until)),
             rows=sorted(rows[story.job_id], key=lambda row: row.key),
         )
         for story in history.stories
@@ -67,6 +65,13 @@ def books_of(history: History) -> list[Book]:
         if attempt.ref.job_id in books:
             books[attempt.ref.job_id].attempts[attempt.ref].append(attempt)
     return list(books.values())
+
+
+def in_time(history: History, since_ms: int, until_ms: int) -> bool:
+    """Whether there was time between two instants for one scheduler to decide a tick."""
+    # It is seen once the index shows where the decision before it has left the head, which an index showed late too.
+    patience_ms = max(PATIENCE_MS, _LEASES * history.durations.bucket_lease_ms) + 2 * history.lag_ms
+    return attended_ms(history, since_ms, until_ms) >= patience_ms
 
 
 def attended_ms(history: History, since_ms: int, until_ms: int) -> int:

@@ -21,7 +21,7 @@ class Expected:
 
     must: dict[int, int] = field(default_factory=dict)  # tick -> the definition's version that it runs with
     held_back: list[int] = field(default_factory=list)  # ticks that a pause passed over: one row for all of them
-    undecided: list[int] = field(default_factory=list)  # ticks that nobody decided although there was time enough
+    undecided: dict[int, int] = field(default_factory=dict)  # ticks that nobody decided in time -> until when
     wrong: list[str] = field(default_factory=list)  # answers that name a wrong next tick
 
 
@@ -66,7 +66,7 @@ def _note_chain(
             expected.must[tick] = _version_of(change, tick)
         # A write that was held up may have come only just before its answer.
         elif in_time(max(tick, change.acked_ms), invoked_ms):
-            expected.undecided.append(tick)
+            expected.undecided[tick] = invoked_ms
 
 
 def _wrong_next(story: Story, before: Sequence[Change], change: Change) -> str | None:
@@ -82,13 +82,21 @@ def _wrong_next(story: Story, before: Sequence[Change], change: Change) -> str |
             right = change.next_ms == change.rhythm.at_ms
         case Kind.RESUME if story.catches_up_paused:
             kept = next((tick for tick in _chain(before[-2]) if tick > decided_ms), None)
-            right = change.next_ms == kept
+            right = change.next_ms == kept or _is_at_edit(change, kept)
         case Kind.EDIT if change.next_ms is not None and change.next_ms <= change.acked_ms:
             right = change.next_ms == kept or _is_first(change)
         case _:
             right = _is_first(change)
     told = f"{change.kind.value} at {change.invoked_ms}..{change.acked_ms} goes on at {change.next_ms}"
     return None if right else f"{told}; decided {decided_ms}, due before it {kept}"
+
+
+def _is_at_edit(change: Change, kept: int | None) -> bool:
+    """Whether a job goes on with the edit that waits: no tick is left before it."""
+    waits, decided_ms = change.waits, change.decided_ms or -1
+    if waits is None or change.next_ms is None or (kept is not None and kept < waits.at_ms):
+        return False
+    return waits.at_ms <= change.next_ms <= max(waits.at_ms, decided_ms + 1)
 
 
 def _is_first(change: Change) -> bool:

@@ -5,7 +5,7 @@ Nothing is lost, nothing comes twice, nothing is a ghost.
 
 from collections.abc import Iterator
 
-from tests.chaos.book import Book, Violation
+from tests.chaos.book import Book, Violation, in_time
 from tests.chaos.expected import FOREVER_MS
 from tests.chaos.history import Change, Kind
 from tickwright.domain.executions import Cause, Execution, Reason
@@ -59,12 +59,20 @@ def tick_not_lost(book: Book) -> Iterator[Violation]:
             yield book.told("TickNotLost", f"tick {tick} has no row")
         if len(over) + (tick in own) > 1:
             yield book.told("OneRowPerTick", f"tick {tick} has {len(over)} ranges and a row of its own: {tick in own}")
-    paced = book.story.rate_per_min is not None  # what is made up at a rate takes its time
-    for tick in (one for one in book.expected.undecided if one <= owed_until_ms and not paced):
-        yield book.told("TickNotLost", f"tick {tick} was never decided, though there was time")
+    for tick, until_ms in book.expected.undecided.items():
+        if tick <= owed_until_ms and not _is_behind(book, tick, until_ms):
+            yield book.told("TickNotLost", f"tick {tick} was never decided, though there was time")
     for tick in book.expected.held_back:
         if tick not in own and not any(covers(row, tick) for row in ranges):
             yield book.told("PausedTickIsTold", f"tick {tick} was held back by a pause, and no row says so")
+
+
+def _is_behind(book: Book, tick: int, until_ms: int) -> bool:
+    """Whether the ticks before it have taken up the time: what is made up comes one by one, and perhaps at a rate."""
+    if book.story.rate_per_min is not None:
+        return True
+    before = [row.created_at for row in book.rows if row.cause is Cause.SCHEDULE and row.scheduled_at < tick]
+    return not in_time(book.history, max(before, default=tick), until_ms)
 
 
 def covers(row: Execution, tick: int) -> bool:

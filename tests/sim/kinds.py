@@ -99,6 +99,12 @@ def _turning(draw: random.Random, span: Span) -> Plan:
     return beat_of(draw, span, quick_body(draw), period_s=(1, 3))
 
 
+def _patient(draw: random.Random, span: Span) -> Plan:
+    """Ticks of a pause are made up for, those from before an edit that waits first."""
+    body = {**quick_body(draw), "catchup": {"mode": "all", "onResume": "catchup"}}
+    return replace(beat_of(draw, span, body, period_s=(1, 3)), catches_up_paused=True)
+
+
 def _hasty(draw: random.Random, span: Span) -> Plan:
     """One whose runs have little time for all their attempts."""
     does = {"ms": draw.randint(40, 700), "failsUntil": draw.randint(1, 5)}
@@ -113,6 +119,7 @@ EXTRA: tuple[tuple[str, int, Maker], ...] = (
     ("paced", 7, _paced),
     ("turning", 14, _turning),
     ("hasty", 5, _hasty),
+    ("patient", 4, _patient),
 )
 KINDS_HERE = tuple((kind, weight, maker) for kind, weight, maker in KINDS if kind != "hog") + EXTRA  # a pause is a hog
 
@@ -223,6 +230,11 @@ def _puts(plan: Plan, draw: random.Random, span: Span) -> tuple[Errand, ...]:
     return (*found, *more(plan, draw, span))
 
 
+def _edited_before_pause(plan: Plan, draw: random.Random, span: Span) -> tuple[Errand, ...]:
+    edit = _edits_here(plan, draw, span)[0]
+    return (edit, *paused(edit.at_ms + draw.randint(1, 2_500), draw))
+
+
 def _redriven(plan: Plan, draw: random.Random, span: Span) -> tuple[Errand, ...]:
     again = tuple(Errand(at_ms=_time(plan, draw, span), wish=Wish.REDRIVE) for _ in range(2))
     return again if draw.random() < 0.5 else _usual(plan, draw, span)
@@ -235,6 +247,7 @@ _ERRANDS: dict[str, Story] = {
     "paced": _windows,
     "turning": _turns,
     "hasty": _redriven,
+    "patient": _edited_before_pause,
 }
 
 
