@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.chaos.history import Beat, Closing, Expect, Kind, Put, Slots, Story, Waits, is_open
+from tests.chaos.history import Beat, Closing, Expect, Kind, Put, Seen, Slots, Story, Waits, is_open
 from tests.unit.chaos.histories import (
     BEGIN,
     LAST_MS,
@@ -15,6 +15,7 @@ from tests.unit.chaos.histories import (
     a_row,
     a_story,
     an_attempt,
+    cancelled,
     submitted,
 )
 from tests.unit.chaos.test_checker import a_range, names
@@ -201,3 +202,16 @@ def test_a_run_that_had_time_and_is_dead_for_want_of_it_is_found() -> None:
         return names(a_history(story=story, rows=[row, *ROWS[1:]], attempts=attempts, letters=letters))
 
     assert (found(ended + 900), found(ended + PERIOD_MS)) == (set(), {"EndsAsExpected"})
+
+
+def test_a_tick_that_waits_for_those_before_it_is_not_lost() -> None:
+    """What is made up comes one by one: the second has had no time since the first was decided, or it has."""
+    at_ms = TICKS[1] + 8_000
+    ran = {TICKS[0]: Seen(state=State.SUCCEEDED, epoch=1, scheduled_ms=TICKS[0])}
+    story = a_story(submitted(), cancelled(at_ms, decided_ms=TICKS[0], census=ran))
+
+    def found(created_ms: int) -> set[str]:
+        row = a_row(TICKS[0], created_at=Instant(created_ms))
+        return names(a_history(story=story, rows=[row], attempts=ATTEMPTS[:1]))
+
+    assert (found(at_ms - 1_000), found(at_ms - 7_000)) == (set(), {"TickNotLost"})
