@@ -5,6 +5,7 @@ once had.
 """
 
 import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -84,6 +85,8 @@ def test_a_plan_played_again_says_whether_the_expected_came(more: tuple[str, ...
     """Nothing without a bug, something with its own; a bug that the plan does not show is an error."""
     command = [sys.executable, "-m", "tests.sim", "--plan", str(_file("no-retract")), *more]
 
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == status, done.stdout[-2_000:]
