@@ -21,7 +21,7 @@ from tickwright.domain.transitions import IGNORED, REFUSED, TERMINAL, TRANSITION
 PARTS = ROOT / "docs" / "semantics.d"
 PAGE = ROOT / "docs" / "semantics.md"
 ORDER = (
-    *("intro.md", "core.md", "options.md", "schedules.md", "api.md", "targets.md", "store.md"),
+    *("intro.md", "core.md", "options.md", "schedules.md", "api.md", "targets.md", "workers.md", "store.md"),
     *("reasons.md", "not_promised.md"),
 )
 _EVENT = re.compile(r'^    (\w+) = "(\w+)"(?:  # (.*))?$', re.MULTILINE)

@@ -21,7 +21,7 @@ from tickwright.domain.changes.executions import (
     Succeed,
 )
 from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import Cause, ErrorSummary, Execution, Owed, PassedOver, Reason
+from tickwright.domain.executions import Cause, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
 from tickwright.domain.ids import Epoch, ExecutionKey, TenantId, WorkerId, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
@@ -39,6 +39,7 @@ instants = st.sampled_from([NOW - 60_000, NOW - 1, NOW, NOW + 1, NOW + 60_000]).
 lease_ends = st.sampled_from([OVER - 1, OVER, OVER + 1, NOW, NOW + 60_000]).map(Instant)
 owed_sets = st.sampled_from([frozenset[Owed](), frozenset({Owed.ACTIVE}), frozenset(Owed)])
 results = st.sampled_from([None, "", '{"said": "Grüße, 世界"}'])
+notes = st.sampled_from([None, Noted(progress=0.0), Noted(checkpoint='"ü"'), Noted(progress=1.0, checkpoint="{}")])
 errors = st.sampled_from(
     [ErrorSummary(error_class="", message=""), ErrorSummary(error_class="ValueError", message="ü", trace="at 1")]
 )
@@ -58,6 +59,7 @@ FULL: dict[str, Any] = {
     "effects": frozenset({Owed.ACTIVE, Owed.PERMIT}),
     "error": ErrorSummary(error_class="KeyError", message="", trace="at 2", fingerprint="f"),
     "result": "17",
+    "noted": Noted(progress=1 / 3, checkpoint='{"row": 7}'),
     "passed": PassedOver(first=TICK, last=NOW, count=7, exact=False, reason=Reason.BLACKOUT, by="holidays@3"),
     "nominal": "2026-03-29T02:30:00",
     "tzdata": "2026.3",
@@ -162,7 +164,7 @@ def heartbeats(draw: st.DrawFn) -> tuple[Execution, Heartbeat]:
     """In time or too late."""
     old = draw(sources(Event.HEARTBEAT))
     epoch = draw(_near(old.lease_epoch))
-    return old, Heartbeat(ref=old.ref, epoch=epoch, now=NOW, lease_until=draw(lease_ends))
+    return old, Heartbeat(ref=old.ref, epoch=epoch, now=NOW, lease_until=draw(lease_ends), noted=draw(notes))
 
 
 @st.composite

@@ -11,9 +11,11 @@ from tests.support.builders import a_definition, an_execution
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.domain.attempts import Success
 from tickwright.domain.events import EventName
+from tickwright.domain.executions import Noted
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Target
 from tickwright.domain.lanes import Lane
+from tickwright.domain.logs import LogTail
 from tickwright.domain.transitions import State
 from tickwright.local import program
 from tickwright.loops.worker import PLACES
@@ -117,7 +119,13 @@ def _invocation(handler: str) -> Invocation:
         deadline_at=Instant(execution.scheduled_at + 300_000),
         cancelled=lambda: False,
         wait_cancelled=_never,
+        beat=_goes_on,
+        log=LogTail(),
     )
+
+
+async def _goes_on(_noted: Noted | None) -> bool:
+    return True
 
 
 async def _never() -> None:

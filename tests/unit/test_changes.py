@@ -24,7 +24,7 @@ from tickwright.domain.changes.executions import (
     Succeed,
 )
 from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
+from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import TERMINAL, TRANSITIONS, Effect, Event, Fence, Guard, Row, State
@@ -40,6 +40,7 @@ END: dict[str, Any] = {"now": NOW, "owed": frozenset(), "ttl": TTL}
 OWE: dict[str, Any] = {"now": NOW, "owed": frozenset({Owed.ACTIVE}), "ttl": None}
 ERROR = ErrorSummary(error_class="ValueError", message="no")
 LATER = Instant(NOW + 10_000)
+NOTED, TOLD = Noted(progress=0.25, checkpoint='"a"'), Noted(progress=0.5, checkpoint='"b"')
 NO_LEASE = (None, None, None)
 
 
@@ -69,8 +70,9 @@ def asked(epoch: Epoch, seen: State, lease_until: Instant) -> Iterator[Asked]:
         ref=ref, worker=WORKER, token=an_id(7), now=NOW, lease_ms=60_000, timeout_ms=300_000, clock_error_ms=E_MS
     )
     yield Asked(claim, Event.CLAIM, State.RUNNING)
-    beat = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER)
-    yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch)
+    for noted in (None, TOLD):
+        beat = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=noted)
+        yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch)
     yield Asked(Succeed(ref=ref, epoch=epoch, result="1", **END), Event.SUCCEED, State.SUCCEEDED, epoch)
     for how, target in ((lose, State.RETRY), (die, State.DEAD)):
         yield Asked(Fail(ref=ref, epoch=epoch, failing=how), Event.FAIL, target, epoch)
@@ -117,6 +119,7 @@ def stored(state: State) -> Iterator[Execution]:
             wait_key=wait_key,
             wait_at=None if wait_key is None else NOW,
             owed=owed,
+            noted=NOTED,
         )
 
 
@@ -215,6 +218,7 @@ def _effects(old: Execution, new: Execution, entry: Row) -> set[Effect]:
         Effect.BACK_OFF: new.retry_at == LATER,
         Effect.END: new.finished_at == NOW and (new.ttl is None) == bool(new.owed),
         Effect.LETTER: new.failed_at == NOW,
+        Effect.FORGET_NOTED: new.noted is None,
     }
     found = {effect for effect, done in seen.items() if done}
     if Effect.EXTEND_LEASE in entry.effects and old.lease_until == LATER:
@@ -222,6 +226,32 @@ def _effects(old: Execution, new: Execution, entry: Row) -> set[Effect]:
     if old.wait_key is None and new.wait_key is None:
         return found | ({Effect.LEAVE_WAITING_INDEX} & set(entry.effects))
     return found | ({Effect.LEAVE_WAITING_INDEX} if new.wait_key is None else set())
+
+
+@pytest.mark.sem("SEM-CHECKPOINT-1")
+@pytest.mark.parametrize("state", State)
+def test_what_was_noted_is_changed_by_a_heartbeat_and_forgotten_by_a_success_alone(state: State) -> None:
+    """A heartbeat that tells nothing leaves it, and so does every other move: the next attempt goes on from it."""
+    for old in stored(state):
+        for by in _everything_asked(old):
+            if (new := by.change.decide(old)) is not None:
+                told = getattr(by.change, "noted", None) or NOTED
+                assert new.noted == (None if by.event is Event.SUCCEED else told)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (Noted(progress=0.5), Noted(progress=0.5, checkpoint='"a"')),
+        (Noted(checkpoint='"b"'), Noted(progress=0.25, checkpoint='"b"')),
+        (TOLD, TOLD),
+        (Noted(), NOTED),
+    ],
+)
+def test_what_is_noted_goes_over_what_was(said: Noted, kept: Noted) -> None:
+    """What it says nothing of stays; over nothing, it is all there is."""
+    assert said.over(NOTED) == kept
+    assert said.over(None) == said
 
 
 def _lease_of(execution: Execution) -> tuple[object, ...]:

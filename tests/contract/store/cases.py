@@ -18,7 +18,7 @@ from tests.support.builders import (
 )
 from tickwright.domain.changes.executions import Claim, Fail, Failing, Heartbeat, Insert, Reap, StrikeOwed, Succeed
 from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
+from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
@@ -31,6 +31,7 @@ OVER = Instant(TICK + LEASE_MS + 2 * E_MS + 1)  # a lease of the builders' is ov
 TTL = TICK // 1_000 + 30 * 86_400
 FIRST, SECOND = Epoch(1), Epoch(2)
 ERROR = ErrorSummary(error_class="ValueError", message="Grüße: no such file", fingerprint="0f")
+NOTED = Noted(progress=0.1 + 0.2, checkpoint='{"row": 7, "said": "世界"}')
 ENDS: dict[str, Any] = {"now": NOW, "owed": frozenset(), "ttl": TTL}
 OWES: dict[str, Any] = {"now": NOW, "owed": frozenset({Owed.ACTIVE, Owed.DEAD_LETTER}), "ttl": None}
 
@@ -122,23 +123,37 @@ OF_EXECUTIONS = (
         again=True,
     ),
     Case(
+        name="heartbeat that notes something",
+        change=Heartbeat(ref=REF, epoch=FIRST, now=NOW, lease_until=Instant(NOW + LEASE_MS), noted=NOTED),
+        accepts=replace(RUNNING, noted=Noted(checkpoint="1")),
+        refuses=(LATER_EPOCH, CANCELLING, SUCCEEDED, replace(RUNNING, deadline_at=NOW)),
+        again=True,
+    ),
+    Case(
+        name="heartbeat that leaves what was noted",
+        change=Heartbeat(ref=REF, epoch=FIRST, now=NOW, lease_until=Instant(NOW + LEASE_MS)),
+        accepts=replace(RUNNING, noted=NOTED),
+        refuses=(LATER_EPOCH,),
+        again=True,
+    ),
+    Case(
         name="succeed",
         change=Succeed(ref=REF, epoch=FIRST, result='{"rows": 3}', **ENDS),
-        accepts=RUNNING,
+        accepts=replace(RUNNING, noted=NOTED),
         refuses=(LATER_EPOCH, CANCELLING, RETRY, DEAD, QUEUED),
         again=True,
     ),
     Case(
         name="succeed and owe",
         change=Succeed(ref=REF, epoch=FIRST, result=None, **OWES),
-        accepts=RUNNING,
+        accepts=replace(RUNNING, noted=NOTED),
         refuses=(LATER_EPOCH,),
         again=True,
     ),
     Case(
         name="fail, to be tried again",
         change=Fail(ref=REF, epoch=FIRST, failing=TRY_AGAIN),
-        accepts=RUNNING,
+        accepts=replace(RUNNING, noted=NOTED),
         refuses=(LATER_EPOCH, CANCELLING, replace(RUNNING, max_attempts=1)),
         again=True,
     ),

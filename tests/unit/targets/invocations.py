@@ -4,9 +4,11 @@ import asyncio
 
 from tests.support.builders import TICK, an_execution
 from tickwright.adapters.clock_system import SystemClock
+from tickwright.domain.executions import Noted
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, JobSpec, Target
+from tickwright.domain.logs import LogTail
 from tickwright.domain.transitions import State
 from tickwright.ports.runner import Invocation
 
@@ -21,6 +23,9 @@ def an_invocation(
     async def stopped() -> None:
         await stopping.wait()
 
+    async def beat(_noted: Noted | None) -> bool:
+        return not stopping.is_set()
+
     return Invocation(
         execution=execution,
         definition=Definition(
@@ -34,4 +39,6 @@ def an_invocation(
         deadline_at=Instant(SystemClock().now() + left_ms),
         cancelled=stopping.is_set,
         wait_cancelled=stopped,
+        beat=beat,
+        log=LogTail(),
     )

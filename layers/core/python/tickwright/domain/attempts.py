@@ -1,7 +1,7 @@
 """How an attempt ended, as user code says it, and what that makes of its execution.
 
 Must not know a target. The result of user code is a closed set; anything else is a Failure that lists what was
-expected. Promises: SEM-RETRY-1, SEM-RETRY-3, SEM-RETRY-4.
+expected. Promises: SEM-RETRY-1, SEM-RETRY-3, SEM-RETRY-4, SEM-HANDOVER-1.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from tickwright.domain import limits
-from tickwright.domain.executions import ErrorSummary, Execution, Reason
+from tickwright.domain.executions import ErrorSummary, Execution, Noted, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.transitions import State
@@ -56,7 +56,12 @@ class NotRun:
     after_s: float = 0.0
 
 
-UserResult = Success | Failure | Fatal | RetryLater | NotRun
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver:
+    """Somebody else goes on with it, and will report by its id and epoch: it runs until then, or until its deadline."""
+
+
+UserResult = Success | Failure | Fatal | RetryLater | NotRun | HandedOver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +136,8 @@ def shows(execution: Execution, result: UserResult) -> bool:
             return execution.state is State.RETRY and execution.reason is Reason.RETRY_LATER
         case NotRun():
             return execution.state is State.RETRY and execution.reason is Reason.GIVEN_BACK
+        case HandedOver():
+            return False  # it ends nothing that could be shown
         case _:
             assert_never(result)
 
@@ -146,3 +153,10 @@ def an_error(error_class: str, message: str, trace: str = "") -> ErrorSummary:
     return ErrorSummary(
         error_class=error_class, message=message, trace=trace, fingerprint=fingerprint(error_class, message)
     ).bounded()
+
+
+def a_note(progress: float | None = None, checkpoint: str | None = None) -> Noted:
+    """What a holder notes: its progress held between 0 and 1, to a hundredth of a percent."""
+    return Noted(
+        progress=None if progress is None else round(min(max(float(progress), 0.0), 1.0), 4), checkpoint=checkpoint
+    )

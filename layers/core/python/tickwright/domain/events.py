@@ -25,6 +25,7 @@ class EventName(Enum):
     EXECUTION_SKIPPED = "execution_skipped"  # label: reason
     EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs
     CLAIM_REFUSED = "claim_refused"  # label: reason
+    EXECUTION_HANDED_OVER = "execution_handed_over"  # somebody else goes on with it, and reports by its epoch
     EXECUTION_SUCCEEDED = "execution_succeeded"  # measurement: durationMs
     EXECUTION_RETRYING = "execution_retrying"  # label: reason; measurement: backoffMs
     EXECUTION_DEAD = "execution_dead"  # label: reason

@@ -77,6 +77,31 @@ def _storable(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """What the holder of an attempt has noted: how far it is (0 to 1), and JSON text that the next attempt is handed.
+
+    None says nothing of it.
+    """
+
+    progress: float | None = None
+    checkpoint: str | None = None
+
+    def __post_init__(self) -> None:
+        """Hold the bounds that whoever took it in has checked."""
+        assert self.progress is None or 0 <= self.progress <= 1
+        assert self.checkpoint is None or len(self.checkpoint.encode()) <= limits.CHECKPOINT_BYTES_MAX
+
+    def over(self, before: "Noted | None") -> "Noted":
+        """The same, with what it says nothing of as it was before."""
+        if before is None:
+            return self
+        return Noted(
+            progress=before.progress if self.progress is None else self.progress,
+            checkpoint=before.checkpoint if self.checkpoint is None else self.checkpoint,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PassedOver:
     """A contiguous range of ticks that were not fired, in one row.
 
@@ -126,6 +151,7 @@ class Execution:
     owed: frozenset[Owed] = frozenset()
     error: ErrorSummary | None = None
     result: str | None = None
+    noted: Noted | None = None  # outlives its attempt, and its generation: only a success has no more use for it
     passed: PassedOver | None = None
     nominal: str | None = None  # of a tick that a clock change or a window has moved: where the schedule names it
     tzdata: str | None = None  # the zone rules that its tick was found by

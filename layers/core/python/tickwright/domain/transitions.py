@@ -69,11 +69,12 @@ class Effect(Enum):
     COUNT_ATTEMPT = "attempt + 1"
     UNCOUNT_ATTEMPT = "attempt - 1"
     GRANT_LEASE = "set leaseOwner, claimToken, leaseUntil, deadlineAt"
-    EXTEND_LEASE = "move leaseUntil out"
+    EXTEND_LEASE = "move leaseUntil out; note progress and checkpoint, if any are told"
     END_LEASE = "remove leaseOwner, leaseUntil, deadlineAt"
     BACK_OFF = "set retryAt"
     LEAVE_WAITING_INDEX = "remove waitKey, waitAt"
     END = "set finishedAt, and owed or ttl"
+    FORGET_NOTED = "remove what was noted"
     LETTER = "set failedAt: the attention index"
     REOPEN = "generation + 1, leaseEpoch + 1, attempts and run deadline anew; remove finishedAt, failedAt, ttl"
 
@@ -94,6 +95,7 @@ _LEASE = (_X.RAISE_EPOCH, _X.COUNT_ATTEMPT, _X.GRANT_LEASE, _X.LEAVE_WAITING_IND
 _BACK = (_X.END_LEASE, _X.BACK_OFF)
 _FREE = (_X.END_LEASE, _X.UNCOUNT_ATTEMPT, _X.BACK_OFF)
 _OVER = (_X.END_LEASE, _X.END)
+_DONE = (*_OVER, _X.FORGET_NOTED)
 _DIED = (_X.END_LEASE, _X.END, _X.LETTER)
 _LEFT = (_X.LEAVE_WAITING_INDEX, _X.END)
 _LATE = (_X.LEAVE_WAITING_INDEX, _X.END, _X.LETTER)
@@ -124,7 +126,7 @@ TRANSITIONS: tuple[Row, ...] = (
 
     Row(_S.RUNNING,    _E.CLAIM,       _G.ATTEMPTS_LEFT, _S.RUNNING,    _F.EXPIRED, _LEASE),
     Row(_S.RUNNING,    _E.HEARTBEAT,   _G.IN_TIME,       _S.RUNNING,    _F.HOLDER,  (_X.EXTEND_LEASE,)),
-    Row(_S.RUNNING,    _E.SUCCEED,     _G.ALWAYS,        _S.SUCCEEDED,  _F.HOLDER,  _OVER),
+    Row(_S.RUNNING,    _E.SUCCEED,     _G.ALWAYS,        _S.SUCCEEDED,  _F.HOLDER,  _DONE),
     Row(_S.RUNNING,    _E.FAIL,        _G.RETRYING,      _S.RETRY,      _F.HOLDER,  _BACK),
     Row(_S.RUNNING,    _E.FAIL,        _G.GIVING_UP,     _S.DEAD,       _F.HOLDER,  _DIED),
     Row(_S.RUNNING,    _E.GIVE_BACK,   _G.ALWAYS,        _S.RETRY,      _F.HOLDER,  _FREE),

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tickwright.domain.attempts import UserResult
-from tickwright.domain.executions import Execution
+from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
+from tickwright.domain.logs import LogTail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """All that a target is told.
 
-    The executionId is the idempotency key for side effects; the leaseEpoch is the fence.
+    The executionId is the idempotency key for side effects; the leaseEpoch is the fence. `execution.noted` has the
+    checkpoint of the attempt before.
     """
 
     execution: Execution
@@ -24,6 +26,9 @@ class Invocation:
     deadline_at: Instant
     cancelled: Callable[[], bool]  # whether the run should stop: asked to, lease lost, or out of time
     wait_cancelled: Callable[[], Awaitable[None]]  # returns once `cancelled` is true
+    # Sends a heartbeat with what is to be noted, if the last one was not just now; whether to go on. On the loop only.
+    beat: Callable[[Noted | None], Awaitable[bool]]
+    log: LogTail  # what the target says meanwhile, from any thread
 
 
 class Runner(Protocol):

@@ -2,7 +2,7 @@
 
 The holder stops by itself when its own monotonic clock says that the lease may be over, counted from before each
 write was sent; what it reports after that is refused by the epoch. Promises: SEM-LEASE-3, SEM-LEASE-4, SEM-FENCE-1,
-SEM-CANCEL-4, SEM-TIMEOUT-1.
+SEM-CANCEL-4, SEM-TIMEOUT-1, SEM-CHECKPOINT-1, SEM-HANDOVER-1.
 """
 
 import asyncio
@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tickwright.domain import limits
-from tickwright.domain.attempts import Failure, Fatal, NotRun, UserResult, an_error
-from tickwright.domain.executions import Reason
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, Success, UserResult, an_error
+from tickwright.domain.executions import Execution, Noted, Reason
 from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
 from tickwright.domain.limits import Durations
+from tickwright.domain.logs import LogTail
 from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
 from tickwright.ports.runner import Invocation, Runner
@@ -89,7 +91,8 @@ def _timeout_ms(definition: Definition | None) -> int:
 
 async def finish(worker: Worker, started: Started) -> Over | NotNow:
     """Run a claimed execution to the end of its attempt and report it; what is to become of its hint."""
-    result = await _attempt(worker, started.claimed, started.definition)
+    log = LogTail()
+    result = await _attempt(worker, started.claimed, started.definition, log)
     if isinstance(result, Refusal):
         return _told(worker.kit, result)
     return await _report(worker.kit, started.claimed, result)
@@ -100,7 +103,9 @@ def _told(kit: Kit, refusal: Refusal) -> Over | NotNow:
     return Over() if refusal.code is Code.CANCELLED else NotNow(after_ms=kit.durations.lease_ms)
 
 
-async def _attempt(worker: Worker, claimed: Claimed, definition: Definition | None) -> UserResult | Refusal:
+async def _attempt(
+    worker: Worker, claimed: Claimed, definition: Definition | None, log: LogTail
+) -> UserResult | Refusal:
     now = worker.kit.clock.now()
     if deadline_of(claimed.execution) <= now:
         return _out_of_time(claimed, now)  # what came too late is not started
@@ -111,7 +116,7 @@ async def _attempt(worker: Worker, claimed: Claimed, definition: Definition | No
         known = ", ".join(sorted(worker.runners))
         message = f"This worker runs no {definition.spec.target.kind!r} targets, only {known}."
         return Fatal(error=an_error("UnknownTarget", message))
-    return await _Attempt(worker=worker, claimed=claimed).run(runner, definition)
+    return await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, definition)
 
 
 def _stopping_ms(durations: Durations) -> int:
@@ -119,6 +124,11 @@ def _stopping_ms(durations: Durations) -> int:
 
 
 def _cancelling_ms(durations: Durations) -> int:
+    return durations.heartbeat_ms // 15
+
+
+def _noting_ms(durations: Durations) -> int:
+    """How often at most what user code notes is written."""
     return durations.heartbeat_ms // 15
 
 
@@ -133,12 +143,19 @@ class _Attempt:
 
     worker: Worker
     claimed: Claimed
+    log: LogTail
     lease_sent_ms: int = 0
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    noted: Noted | None = None
+    is_unsent: bool = False  # something of `noted` has not been written
+    beaten_ms: int | None = None  # when the last heartbeat was tried
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one heartbeat at a time: what is noted goes in order
+    ending: "asyncio.Future[Refusal]" = field(default_factory=asyncio.Future)  # a heartbeat of user code was refused
 
     async def run(self, runner: Runner, definition: Definition) -> UserResult | Refusal:
         """Run the target until it ends, or until there is a reason to end it."""
         self.lease_sent_ms = self.claimed.sent_ms
+        self.noted = self.claimed.execution.noted
         invocation = Invocation(
             execution=self.claimed.execution,
             definition=definition,
@@ -146,12 +163,17 @@ class _Attempt:
             deadline_at=deadline_of(self.claimed.execution),
             cancelled=self.stop.is_set,
             wait_cancelled=self._stopped,
+            beat=self._note,
+            log=self.log,
         )
         running = asyncio.ensure_future(runner.run(invocation))
         try:
             # Most targets of a herd end at once: then there is nothing to watch over.
             await self.worker.kit.clock.sleep_ms(0)
-            return _result_of(running) if running.done() else await self._watch_over(running)
+            result = _result_of(running) if running.done() else await self._watch_over(running)
+            if self.is_unsent and not isinstance(result, Success | Refusal):
+                await self._beat()  # the next attempt goes on from it
+            return result
         finally:
             self.stop.set()
             running.cancel()
@@ -161,7 +183,7 @@ class _Attempt:
 
     async def _watch_over(self, running: "asyncio.Future[UserResult]") -> UserResult | Refusal:
         wait_ms = self._until_next_beat()
-        ends: set[asyncio.Future[Any]] = {running, self.worker.draining}
+        ends: set[asyncio.Future[Any]] = {running, self.worker.draining, self.ending}
         while True:
             await asyncio.wait(ends, timeout=wait_ms / 1_000, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
@@ -169,6 +191,8 @@ class _Attempt:
             if self.worker.draining.done():
                 await self._let_go(running)
                 return _drained(running)
+            if self.ending.done():
+                return await self._end(running, self.ending.result())
             if (reason := await self._beat()) is not None:
                 return await self._end(running, reason)
             wait_ms = self._until_next_beat()
@@ -183,18 +207,39 @@ class _Attempt:
         left_ms = deadline_of(self.claimed.execution) - kit.clock.now()
         return max(1, min(due_ms, left_ms))
 
+    async def _note(self, noted: Noted | None) -> bool:
+        """User code says that it lives, and what is to be noted; whether it is to go on.
+
+        It may say so as often as it likes: what comes too soon after the last heartbeat is kept for the next.
+        """
+        if noted is not None:
+            self.noted, self.is_unsent = noted.over(self.noted), True
+        kit, last_ms = self.worker.kit, self.beaten_ms
+        soon = last_ms is not None and kit.clock.monotonic_ms() - last_ms < _noting_ms(kit.durations)
+        if not (soon or self.turn.locked() or self.stop.is_set() or self.ending.done()):
+            reason = await self._beat()
+            if reason is not None and not self.ending.done():
+                self.ending.set_result(reason)
+        return not (self.stop.is_set() or self.ending.done())
+
     async def _beat(self) -> Refusal | None:
         """Keep the lease; why the attempt must end, if it must."""
+        async with self.turn:
+            return await self._beat_in_turn()
+
+    async def _beat_in_turn(self) -> Refusal | None:
         kit, execution = self.worker.kit, self.claimed.execution
         if kit.clock.now() >= deadline_of(execution):
             return OUT_OF_TIME
-        sent_ms = kit.clock.monotonic_ms()
+        self.beaten_ms = sent_ms = kit.clock.monotonic_ms()
+        noted, self.is_unsent = self.noted if self.is_unsent else None, False
         try:
             async with asyncio.timeout(max(1, self._lease_over_ms() - sent_ms) / 1_000):
-                answer = await heartbeat(kit, execution, execution.lease_epoch)
+                answer = await heartbeat(kit, execution, execution.lease_epoch, noted=noted)
         except (Unavailable, TimeoutError):  # a store that hangs must not keep the holder past its lease
             answer = Extended(until=kit.clock.now())
             sent_ms = self.lease_sent_ms
+            self.is_unsent = self.is_unsent or noted is not None
         if isinstance(answer, Refusal):
             return answer
         self.lease_sent_ms = sent_ms
@@ -273,4 +318,13 @@ async def _report(kit: Kit, claimed: Claimed, result: UserResult) -> Over | NotN
             await kit.clock.sleep_ms(round(pause_ms * (0.5 + kit.entropy.fraction())))
             pause_ms = min(2 * pause_ms, kit.durations.heartbeat_ms)
             continue
-        return _told(kit, answer) if isinstance(answer, Refusal) else Over()
+        if isinstance(answer, Refusal):
+            return _told(kit, answer)
+        handed_over = isinstance(result, HandedOver) and answer.state is State.RUNNING
+        return _until_its_lease_is_over(kit, answer) if handed_over else Over()
+
+
+def _until_its_lease_is_over(kit: Kit, execution: Execution) -> NotNow:
+    """The hint of a run that was handed over: whoever goes on with it may never be heard of again."""
+    assert execution.lease_until is not None
+    return NotNow(after_ms=execution.lease_until + 2 * kit.durations.clock_error_ms + 1 - kit.clock.now())

@@ -1,7 +1,7 @@
 """What the holder of an attempt reports: that it lives, and how it ended. The epoch refuses every zombie.
 
 Used by the worker loop and, with the tenant checked, by the API for workers that pull and for callbacks. Promises:
-SEM-FENCE-1, SEM-LEASE-3, SEM-RETRY-1.
+SEM-FENCE-1, SEM-LEASE-3, SEM-RETRY-1, SEM-CHECKPOINT-1, SEM-HANDOVER-1.
 """
 
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tickwright.domain.attempts import (
     Failure,
     Fatal,
+    HandedOver,
     NotRun,
     RetryLater,
     Success,
@@ -20,7 +21,7 @@ from tickwright.domain.attempts import (
 from tickwright.domain.changes.executions import Fail, Heartbeat, Succeed
 from tickwright.domain.changes.moves import PutOff, Stop
 from tickwright.domain.events import EventName
-from tickwright.domain.executions import Execution
+from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
@@ -41,13 +42,17 @@ class Extended:
     until: Instant
 
 
-async def heartbeat(kit: Kit, execution: Execution, epoch: Epoch) -> Extended | Refusal:
-    """Move the lease out, never past the attempt's or the run's deadline; or why not: lost, cancelled, deadline."""
+async def heartbeat(kit: Kit, execution: Execution, epoch: Epoch, *, noted: Noted | None = None) -> Extended | Refusal:
+    """Move the lease out, never past the attempt's or the run's deadline; or why not: lost, cancelled, deadline.
+
+    `noted`, whole, takes the place of what was noted before.
+    """
     now = kit.clock.now()
     until = Instant(min(now + kit.durations.lease_ms, deadline_of(execution)))
     if until <= now:
         return OUT_OF_TIME
-    outcome = await kit.store.write(Heartbeat(ref=execution.ref, epoch=epoch, now=now, lease_until=until))
+    change = Heartbeat(ref=execution.ref, epoch=epoch, now=now, lease_until=until, noted=noted)
+    outcome = await kit.store.write(change)
     if isinstance(outcome, Applied):
         return Extended(until=until)
     refusal = why_refused(outcome.old, epoch)
@@ -83,6 +88,8 @@ async def report(kit: Kit, execution: Execution, result: UserResult) -> Executio
         assert isinstance(followed, Applied)
         return followed.new
     refusal = why_refused(outcome.old, execution.lease_epoch)
+    if isinstance(result, HandedOver):
+        return _met(outcome.old, execution.lease_epoch) or refusal
     if refusal.code is Code.CANCELLED and outcome.old is not None and outcome.old.state is State.CANCELLING:
         return await stopped(kit, outcome.old)  # whoever reports a result has stopped
     kit.emit(EventName.RESULT_REFUSED, executionId=execution.ref.id, reason=refusal.code.value)
@@ -104,6 +111,8 @@ async def _write_result(kit: Kit, execution: Execution, result: UserResult) -> t
         case NotRun(after_s=after_s):
             later = later_by(after_s, now)
             return await _put_off(kit, execution, later, now, asked=False), EventName.EXECUTION_GIVEN_BACK
+        case HandedOver():
+            return await _hand_over(kit, execution, now), EventName.EXECUTION_HANDED_OVER
 
 
 def _name_of(moved: Execution, usual: EventName) -> EventName:
@@ -136,6 +145,18 @@ async def _put_off(
     )
 
 
+async def _hand_over(kit: Kit, execution: Execution, now: Instant) -> Outcome[Execution]:
+    """Whoever goes on with it has the whole time limit; from its first own heartbeat on it is held to the lease."""
+    until = deadline_of(execution)
+    return await kit.store.write(Heartbeat(ref=execution.ref, epoch=execution.lease_epoch, now=now, lease_until=until))
+
+
+def _met(old: Execution | None, epoch: Epoch) -> Execution | None:
+    """The execution that was to be handed over, if whoever goes on with it has been quicker and has reported."""
+    reported = old is not None and old.lease_epoch == epoch and (old.is_terminal or old.state is State.RETRY)
+    return old if reported else None
+
+
 async def stopped(kit: Kit, execution: Execution) -> Execution | Refusal:
     """The holder of a run that was asked to stop says that it has stopped."""
     now = kit.clock.now()
@@ -148,10 +169,10 @@ async def stopped(kit: Kit, execution: Execution) -> Execution | Refusal:
     return followed.new
 
 
-async def report_heartbeat(
-    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, worker: str
+async def report_heartbeat(  # noqa: PLR0913 - a report names its run, its fence and what it says
+    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, worker: str, noted: Noted | None = None
 ) -> Extended | Refusal:
-    """A heartbeat from a tenant's own worker."""
+    """A heartbeat from a tenant's own worker; what it says nothing of stays noted as it was."""
     execution = await get_execution(kit, tenant_id, execution_id)
     if isinstance(execution, Refusal):
         return execution
@@ -159,7 +180,8 @@ async def report_heartbeat(
         refusal = why_refused(execution, Epoch(epoch))
         kit.emit(EventName.HEARTBEAT_REFUSED, executionId=execution_id, reason=refusal.code.value, worker=worker)
         return refusal
-    return await heartbeat(kit, execution, Epoch(epoch))
+    merged = None if noted is None else noted.over(execution.noted)
+    return await heartbeat(kit, execution, Epoch(epoch), noted=merged)
 
 
 async def report_success(
@@ -170,7 +192,7 @@ async def report_success(
 
 
 async def report_failure(
-    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, failed: Failure | Fatal | RetryLater
+    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, failed: Failure | Fatal | RetryLater | NotRun
 ) -> Execution | Refusal:
     """A failure from a tenant's own worker."""
     return await _report_by_id(kit, tenant_id, execution_id, epoch, failed)

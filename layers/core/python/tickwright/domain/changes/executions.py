@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from tickwright.domain import limits
-from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
+from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch, ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import TERMINAL, Event, Fence, Guard, State, row
@@ -153,18 +153,22 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """Only the holder of the current epoch may move its own lease out, and never past the attempt's deadline."""
+    """Only the holder of the current epoch may move its own lease out, and never past the attempt's deadline.
+
+    What it notes takes the place of what was noted; None leaves that as it is.
+    """
 
     ref: ExecutionRef
     epoch: Epoch
     now: Instant
     lease_until: Instant
+    noted: Noted | None = None
 
     def decide(self, old: Execution | None) -> Execution | None:
         """The holder, in time."""
         if old is None or not permitted(old, Event.HEARTBEAT, State.RUNNING, By(epoch=self.epoch, now=self.now)):
             return None
-        return replace(old, lease_until=self.lease_until)
+        return replace(old, lease_until=self.lease_until, noted=self.noted or old.noted)
 
     def mine(self, old: Execution) -> bool:  # noqa: ARG002 - the shape of a Change
         """A repeat of a heartbeat passes its own condition, so a refusal is a refusal."""
@@ -186,7 +190,8 @@ class Succeed:
         """The holder only."""
         if old is None or not permitted(old, Event.SUCCEED, State.SUCCEEDED, By(epoch=self.epoch)):
             return None
-        return replace(ended(old, State.SUCCEEDED, self.now, self.owed, self.ttl), result=self.result, error=None)
+        done = ended(old, State.SUCCEEDED, self.now, self.owed, self.ttl)
+        return replace(done, result=self.result, error=None, noted=None)
 
     def mine(self, old: Execution) -> bool:
         """Only the holder of an epoch can have succeeded with it."""

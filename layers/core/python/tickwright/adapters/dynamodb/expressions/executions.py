@@ -39,13 +39,19 @@ HEARTBEAT = Write(
     update="SET #leaseUntil = :leaseUntil",
     moves=(Event.HEARTBEAT, State.RUNNING),
 )
+HEARTBEAT_NOTING = Write(
+    says="The same, and what the holder notes takes the place of what was noted.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now",
+    update="SET #leaseUntil = :leaseUntil, #noted = :noted",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+)
 
 SUCCEED = Write(
     says="End a run well, nothing owed: the epoch refuses every zombie.",
     condition="#state = :running AND #leaseEpoch = :epoch",
     update="""
         SET #state = :succeeded, #finishedAt = :now, #ttl = :ttl
-        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #owed, #error, #result
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #owed, #error, #result, #noted
     """,
     moves=(Event.SUCCEED, State.SUCCEEDED),
 )
@@ -54,7 +60,7 @@ SUCCEED_WITH_RESULT = Write(
     condition="#state = :running AND #leaseEpoch = :epoch",
     update="""
         SET #state = :succeeded, #finishedAt = :now, #ttl = :ttl, #result = :result
-        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #owed, #error
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #owed, #error, #noted
     """,
     moves=(Event.SUCCEED, State.SUCCEEDED),
 )
@@ -63,7 +69,7 @@ SUCCEED_OWING = Write(
     condition="#state = :running AND #leaseEpoch = :epoch",
     update="""
         SET #state = :succeeded, #finishedAt = :now, #owed = :owed
-        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #ttl, #error, #result
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #ttl, #error, #result, #noted
     """,
     moves=(Event.SUCCEED, State.SUCCEEDED),
 )
@@ -72,7 +78,7 @@ SUCCEED_OWING_WITH_RESULT = Write(
     condition="#state = :running AND #leaseEpoch = :epoch",
     update="""
         SET #state = :succeeded, #finishedAt = :now, #owed = :owed, #result = :result
-        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #ttl, #error
+        REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #retryAt, #waitKey, #waitAt, #ttl, #error, #noted
     """,
     moves=(Event.SUCCEED, State.SUCCEEDED),
 )

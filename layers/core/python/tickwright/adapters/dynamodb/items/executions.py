@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Field, Shape, nested, one_of, set_of
+from tickwright.adapters.dynamodb.items.shape import FLAG, FRACTION, NUMBER, TEXT, Field, Shape, nested, one_of, set_of
 from tickwright.adapters.dynamodb.wire import Item, Value, as_text
-from tickwright.domain.executions import Cause, ErrorSummary, Execution, Owed, PassedOver, Reason
+from tickwright.domain.executions import Cause, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId
 from tickwright.domain.lanes import Lane
 from tickwright.domain.transitions import State
@@ -30,6 +30,7 @@ _PASSED = Shape(
     ),
 )
 ERROR = nested(_ERROR)
+NOTED = nested(Shape(Noted, (Field("progress", "progress", FRACTION), Field("checkpoint", "checkpoint", TEXT))))
 OWED = set_of(Owed)
 
 _EXECUTION = Shape(
@@ -66,6 +67,7 @@ _EXECUTION = Shape(
         Field("owed", "owed", OWED),
         Field("error", "error", ERROR),
         Field("result", "result", TEXT),
+        Field("noted", "noted", NOTED),
         Field("passed", "passed", nested(_PASSED)),
         Field("nominal", "nominal", TEXT),
         Field("tzdata", "tzdata", TEXT),
@@ -87,6 +89,11 @@ def from_item(item: Item) -> Execution:
 def error_value(error: ErrorSummary) -> Value:
     """An error summary as it stands in the item."""
     return ERROR.write(error)
+
+
+def noted_value(noted: Noted) -> Value:
+    """What a holder has noted as it stands in the item."""
+    return NOTED.write(noted)
 
 
 def owed_value(owed: frozenset[Owed]) -> Value:

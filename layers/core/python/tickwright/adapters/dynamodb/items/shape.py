@@ -26,6 +26,8 @@ class Codec:
 TEXT: Final = Codec(wire.text, wire.as_text)
 NUMBER: Final = Codec(wire.number, wire.as_number)
 FLAG: Final = Codec(wire.flag, wire.as_flag)
+# As its shortest text: a number of the store is decimal, and may come back as another one.
+FRACTION: Final = Codec(lambda value: wire.text(repr(value)), lambda value: float(wire.as_text(value)))
 
 
 def one_of(kind: type[Enum]) -> Codec:

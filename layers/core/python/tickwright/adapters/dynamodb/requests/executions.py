@@ -48,13 +48,16 @@ def claim(change: Claim) -> Request:
 
 
 def heartbeat(change: Heartbeat) -> Request:
-    """A heartbeat."""
+    """A heartbeat, by whether it notes anything."""
     values = {
         "epoch": wire.number(change.epoch),
         "now": wire.number(change.now),
         "leaseUntil": wire.number(change.lease_until),
     }
-    return of_execution(change.ref, expressions.HEARTBEAT, values)
+    if change.noted is None:
+        return of_execution(change.ref, expressions.HEARTBEAT, values)
+    values["noted"] = items.noted_value(change.noted)
+    return of_execution(change.ref, expressions.HEARTBEAT_NOTING, values)
 
 
 _SUCCEED = {
