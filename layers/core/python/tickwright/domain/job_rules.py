@@ -6,21 +6,21 @@ Promises: SEM-JOB-3, SEM-API-1.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from tickwright.domain import limits
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import CatchUp, CatchUpMode, JobSpec, Overlap, Target
+from tickwright.domain.jobs import CatchUp, CatchUpMode, JobSpec, Overlap
 from tickwright.domain.lanes import Lane
 from tickwright.domain.limits import STANDARD
 from tickwright.domain.outcomes import FieldProblem
+from tickwright.domain.problems import Problems
 from tickwright.domain.retry import Jitter, RetryPolicy
 from tickwright.domain.schedules import HashIdentity, OneOff, Schedule, ScheduleRefused, compact, parse, refuse_if_never
+from tickwright.domain.target_rules import payload_bytes_max, read_target
 
-T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
-_URL = re.compile(r"https?://[^\s/?#]+[^\s]*")
 LANES_FOR_TENANTS = (Lane.HIGH, Lane.NORMAL, Lane.LOW)
 
 
@@ -33,37 +33,9 @@ class JobRefused(ValueError):  # noqa: N818 - an outcome that needs the way of a
         super().__init__("; ".join(f"{e.pointer}: {e.message}" for e in self.errors))
 
 
-class _Problems:
-    """Collects what is wrong, so that a user sees all of it at once."""
-
-    def __init__(self) -> None:
-        self.found: list[FieldProblem] = []
-
-    def add(self, pointer: str, code: str, message: str) -> None:
-        self.found.append(FieldProblem(pointer=pointer, code=code, message=message))
-
-    def number(self, at: str, value: object, lowest: float, highest: float, default: T) -> T:
-        """The number if it lies within the bounds, else the default and a problem."""
-        if value is None:
-            return default
-        if not isinstance(value, int | float) or isinstance(value, bool) or not lowest <= value <= highest:
-            self.add(at, "out_of_range", f"{value!r} is not between {lowest:g} and {highest:g}; use a number within.")
-            return default
-        return cast("T", value)
-
-    def choice(self, at: str, value: object, options: Mapping[str, T], default: T) -> T:
-        """One of the options by its name."""
-        if value is None:
-            return default
-        if not isinstance(value, str) or value not in options:
-            self.add(at, "unknown_value", f"{value!r} is none of {', '.join(options)}; use one of them.")
-            return default
-        return options[value]
-
-
 def read_spec(body: Mapping[str, object], *, identity: HashIdentity, now: Instant) -> JobSpec:
     """The job that a body describes. Raises JobRefused with all problems."""
-    problems = _Problems()
+    problems = Problems()
     schedule = _schedule(problems, _mapping(body.get("schedule")), identity, now)
     catch_up = _catch_up(problems, _mapping(body.get("catchup")), schedule)
     spec = _spec(problems, body, schedule, catch_up)
@@ -74,7 +46,7 @@ def read_spec(body: Mapping[str, object], *, identity: HashIdentity, now: Instan
 
 def read_schedule(source: Mapping[str, object], *, identity: HashIdentity, now: Instant) -> Schedule:
     """A job's schedule alone, by the rules of the whole job. Raises JobRefused with all problems."""
-    problems = _Problems()
+    problems = Problems()
     schedule = _schedule(problems, source, identity, now)
     if problems.found or schedule is None:
         raise JobRefused(problems.found)
@@ -82,19 +54,19 @@ def read_schedule(source: Mapping[str, object], *, identity: HashIdentity, now: 
 
 
 def _spec(
-    problems: _Problems, body: Mapping[str, object], schedule: Schedule | None, catch_up: CatchUp
+    problems: Problems, body: Mapping[str, object], schedule: Schedule | None, catch_up: CatchUp
 ) -> JobSpec | None:
     lanes = {lane.value: lane for lane in LANES_FOR_TENANTS}
     overlap = _mapping(body.get("overlap")).get("mode")
+    target = read_target(problems, _mapping(body.get("target")))
+    bytes_max = payload_bytes_max(target)
     payload = json.dumps(body.get("payload"), separators=(",", ":"), ensure_ascii=False)
-    if (size := len(payload.encode())) > limits.PAYLOAD_BYTES_MAX:
-        advice = (
-            f"it has {size} bytes, the limit is {limits.PAYLOAD_BYTES_MAX}; store it elsewhere and pass a reference."
-        )
+    if (size := len(payload.encode())) > bytes_max:
+        advice = f"it has {size} bytes, the limit is {bytes_max}; store it elsewhere and pass a reference."
         problems.add("/payload", "too_large", advice)
     values: dict[str, Any] = {
         "source": dict(_mapping(body.get("schedule"))),
-        "target": _target(problems, _mapping(body.get("target"))),
+        "target": target,
         "payload": payload,
         "lane": problems.choice("/priority", body.get("priority"), lanes, Lane.NORMAL),
         "retry": _retry(problems, _mapping(body.get("retryPolicy"))),
@@ -112,7 +84,7 @@ def _spec(
 
 
 def _schedule(
-    problems: _Problems, source: Mapping[str, object], identity: HashIdentity, now: Instant
+    problems: Problems, source: Mapping[str, object], identity: HashIdentity, now: Instant
 ) -> Schedule | None:
     try:
         schedule = parse(source, identity=identity)
@@ -128,7 +100,7 @@ def _schedule(
     return schedule
 
 
-def _catch_up(problems: _Problems, source: Mapping[str, object], schedule: Schedule | None) -> CatchUp:
+def _catch_up(problems: Problems, source: Mapping[str, object], schedule: Schedule | None) -> CatchUp:
     one_off = schedule is not None and isinstance(schedule.kind, OneOff)
     mode = CatchUpMode.ALL if one_off else CatchUpMode.LATEST
     window_s = limits.ONE_OFF_WINDOW_S_DEFAULT if one_off else limits.CATCHUP_WINDOW_S_DEFAULT
@@ -150,9 +122,7 @@ def _catch_up(problems: _Problems, source: Mapping[str, object], schedule: Sched
     )
 
 
-def _of_all(
-    problems: _Problems, source: Mapping[str, object], name: str, highest: int, mode: CatchUpMode
-) -> int | None:
+def _of_all(problems: Problems, source: Mapping[str, object], name: str, highest: int, mode: CatchUpMode) -> int | None:
     """A member that means something only where all missed ticks are made up."""
     at = f"/catchup/{name}"
     value: int | None = problems.number(at, source.get(name), 1, highest, None)
@@ -162,7 +132,7 @@ def _of_all(
     return value
 
 
-def _retry(problems: _Problems, source: Mapping[str, object]) -> RetryPolicy:
+def _retry(problems: Problems, source: Mapping[str, object]) -> RetryPolicy:
     backoff = _mapping(source.get("backoff"))
     at = "/retryPolicy"
     usual = RetryPolicy()
@@ -189,43 +159,7 @@ def _retry(problems: _Problems, source: Mapping[str, object]) -> RetryPolicy:
     )
 
 
-def _target(problems: _Problems, source: Mapping[str, object]) -> Target:
-    kind = source.get("type")
-    settings = {name: value for name, value in source.items() if name != "type" and value is not None}
-    checks: Mapping[object, Callable[[_Problems, Mapping[str, object]], None]] = {
-        "http": _check_http,
-        "python": _check_python,
-    }
-    check = checks.get(kind)
-    if check is None:
-        known = ", ".join(str(name) for name in checks)
-        problems.add("/target/type", "unknown_value", f"{kind!r} is none of {known}; use one of them.")
-    else:
-        check(problems, settings)
-    return Target(kind=str(kind), settings=settings)
-
-
-def _check_http(problems: _Problems, settings: Mapping[str, object]) -> None:
-    url = settings.get("url")
-    if (
-        not isinstance(url, str)
-        or len(url) > limits.URL_CHARS_MAX
-        or not _URL.fullmatch(url)
-        or "@" in url.split("/")[2]
-    ):
-        advice = "is not an http or https URL without credentials; write it as https://example.com/path."
-        problems.add("/target/url", "invalid_url", f"{str(url)[:100]!r} {advice}")
-
-
-def _check_python(problems: _Problems, settings: Mapping[str, object]) -> None:
-    handler = settings.get("handler")
-    if not isinstance(handler, str) or len(handler) > limits.NAME_CHARS_MAX or not _NAME.fullmatch(handler):
-        problems.add(
-            "/target/handler", "invalid_name", f"{str(handler)[:100]!r} is not a handler's name, as billing.nightly."
-        )
-
-
-def _words(problems: _Problems, body: Mapping[str, object]) -> dict[str, object]:
+def _words(problems: Problems, body: Mapping[str, object]) -> dict[str, object]:
     name = body.get("name")
     if name is not None and (len(str(name)) > limits.NAME_CHARS_MAX or not _NAME.fullmatch(str(name))):
         advice = f"use up to {limits.NAME_CHARS_MAX} letters, digits and . _ : / -, beginning with a letter or a digit."
@@ -237,7 +171,7 @@ def _words(problems: _Problems, body: Mapping[str, object]) -> dict[str, object]
     return {"name": name, "owner": body.get("owner"), "description": body.get("description"), "tags": tags}
 
 
-def _names(problems: _Problems, at: str, value: object) -> tuple[str, ...]:
+def _names(problems: Problems, at: str, value: object) -> tuple[str, ...]:
     words = tuple(str(word) for word in cast("Sequence[object]", value or ()))
     if len(words) > limits.TAGS_MAX or any(not word or len(word) > limits.TAG_CHARS_MAX for word in words):
         advice = f"at most {limits.TAGS_MAX} entries of 1 to {limits.TAG_CHARS_MAX} characters; remove or shorten some."
