@@ -77,7 +77,7 @@ check: setup static generated ## The fast part: format, lint, types, imports, ho
 static: setup ## Format, lint, types and import contracts
 	ruff format --check --quiet --output-format concise .
 	ruff check --quiet --output-format concise .
-	mypy --no-error-summary layers/core/python functions infra app.py tests tools
+	mypy --no-error-summary layers/core/python layers/sdk/python functions infra app.py tests tools
 	@echo lint-imports; said=$$(lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
 
 .PHONY: format

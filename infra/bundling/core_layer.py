@@ -1,6 +1,7 @@
 """The layer of the product's own library, apart from third-party packages so that their churn does not touch it.
 
-Must not choose modules: the whole library is one layer, except what only `make run` uses.
+Must not choose modules: the whole library is one layer with the SDK that calls user code, except what only
+`make run` uses.
 """
 
 import shutil
@@ -15,6 +16,7 @@ from infra.bundling.sources import bundled, content_key, python_files
 from infra.context import ROOT
 
 LIBRARY = ROOT / "layers" / "core" / "python"
+SDK = ROOT / "layers" / "sdk" / "python"
 _ONLY_HERE = (LIBRARY / "tickwright" / "local", LIBRARY / "tickwright" / "api" / "server.py")
 
 
@@ -26,7 +28,7 @@ class CoreRecipe:
         """Make the layer's content."""
         target = Path(output_dir) / "python"
         for path in shipped():
-            copy = target / path.relative_to(LIBRARY)
+            copy = target / path.relative_to(SDK if path.is_relative_to(SDK) else LIBRARY)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
         compile_for_lambda(target)
@@ -40,9 +42,10 @@ def core_code() -> lambda_.Code:
 
 def core_key() -> str:
     """The name of the layer's content as the files are now."""
-    return content_key(root=LIBRARY, files=shipped())
+    return content_key(root=ROOT, files=shipped())
 
 
 def shipped() -> list[Path]:
     """All but what serves on one machine: it needs packages that Lambda does not have."""
-    return [path for path in python_files(LIBRARY) if not any(path.is_relative_to(part) for part in _ONLY_HERE)]
+    library = [path for path in python_files(LIBRARY) if not any(path.is_relative_to(part) for part in _ONLY_HERE)]
+    return [*library, *python_files(SDK)]

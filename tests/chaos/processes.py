@@ -263,7 +263,7 @@ def _now_ms() -> int:
 
 
 async def _start_nursery(folder: Path) -> "asyncio.subprocess.Process":
-    path = os.pathsep.join([str(_ROOT), str(_ROOT / "layers/core/python")])
+    path = os.pathsep.join(map(str, (_ROOT, _ROOT / "layers/core/python", _ROOT / "layers/sdk/python")))
     with (folder / "nursery.stderr").open("wb") as errors:
         return await asyncio.create_subprocess_exec(
             sys.executable,

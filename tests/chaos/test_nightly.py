@@ -26,7 +26,7 @@ def chaos(tmp_path: Path, store: str, *, seed: int, seconds: int, plant: str = "
     """One run: its exit status and its line of figures."""
     if store == "aws" and (lack := missing()) is not None:
         give_up_on("DynamoDB Local and ministack", lack)
-    path = f"{ROOT}:{ROOT / 'layers/core/python'}"
+    path = f"{ROOT}:{ROOT / 'layers/core/python'}:{ROOT / 'layers/sdk/python'}"
     asked = [f"STORE={store}", f"SEED={seed}", f"SECONDS={seconds}", f"PLANT={plant}"]
     ended = subprocess.run(
         [sys.executable, "-m", "tests.chaos", *asked],

@@ -26,7 +26,8 @@ _GENERATED = re.compile(r"(\d+) generated, (\d+) passed")
 _TESTED = re.compile(r"Tested: (\d+)")
 _START_S = 60
 _SAID_MAX = 8_000
-_ENVIRONMENT = {"PYTHONPATH": str(ROOT / "layers" / "core" / "python"), "PYTHONTZPATH": ""}
+_PATHS = [str(ROOT / "layers" / part / "python") for part in ("core", "sdk")]
+_ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(_PATHS), "PYTHONTZPATH": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ def guided(name: str, folder: Path, *, seconds: int) -> Guided:
         "-seed=7",
         "-print_final_stats=1",
     ]
-    paths = [str(ROOT), str(ROOT / "layers" / "core" / "python")]
+    paths = [str(ROOT), *(str(ROOT / "layers" / part / "python") for part in ("core", "sdk"))]
     ended = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.guided", name, str(corpus), f"-artifact_prefix={folder}/", *limits],
         cwd=folder,

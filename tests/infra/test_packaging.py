@@ -44,13 +44,14 @@ def test_caches_of_the_interpreter_change_no_key(tmp_path: Path) -> None:
     assert content_key(root=tmp_path, files=python_files(tmp_path)) == before
 
 
-def test_the_core_layer_holds_the_library_without_its_shell(tmp_path: Path) -> None:
+def test_the_core_layer_holds_the_library_and_the_sdk_without_the_shell(tmp_path: Path) -> None:
     """`make run` needs packages that Lambda does not have."""
     core_layer.CoreRecipe().try_bundle(str(tmp_path), image=cdk.DockerImage.from_registry("scratch"))
 
     library = tmp_path / "python" / "tickwright"
     assert (library / "domain" / "__init__.py").exists()
     assert not (library / "local").exists()
+    assert (tmp_path / "python" / "tickwright_sdk" / "__init__.py").exists()
 
 
 def test_each_function_carries_its_own_folder_and_no_other(tmp_path: Path) -> None:
@@ -187,4 +188,4 @@ def test_lambda_has_every_package_that_the_functions_import() -> None:
     shipped = [path for path in core_layer.shipped() if path.suffix == ".py"] + python_files(ROOT / "functions")
     imported = imported_by(shipped)
 
-    assert imported - brought - set(sys.stdlib_module_names) - set(RUNTIME_HAS) == {"tickwright"}
+    assert imported - brought - set(sys.stdlib_module_names) - set(RUNTIME_HAS) == {"tickwright", "tickwright_sdk"}

@@ -20,8 +20,8 @@ from tickwright.adapters.clock_system import SystemClock
 from tickwright.domain.instants import Instant, to_rfc3339
 
 _START_S = 30
-_CORE = Path(__file__).parents[2] / "layers" / "core" / "python"
-_ENVIRONMENT = os.environ | {"PYTHONPATH": str(_CORE), "PYTHONTZPATH": ""}
+_PATHS = [str(Path(__file__).parents[2] / "layers" / part / "python") for part in ("core", "sdk")]
+_ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(_PATHS), "PYTHONTZPATH": ""}
 
 
 def _command(folder: Path, *more: str) -> list[str]:

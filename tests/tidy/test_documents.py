@@ -76,7 +76,8 @@ def test_the_programs_take_the_arguments_that_make_gives_them(command: str) -> N
         [*shlex.split(command), "ARGS=--help", "-n"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     module, *arguments = shlex.split(told.splitlines()[-1].partition(" -m ")[2])
-    path = os.environ | {"PYTHONPATH": f"{ROOT / 'layers' / 'core' / 'python'}{os.pathsep}{ROOT}"}
+    roots = (ROOT / "layers" / "core" / "python", ROOT / "layers" / "sdk" / "python", ROOT)
+    path = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, roots))}
     asked = subprocess.run(
         [sys.executable, "-m", module, *arguments], cwd=ROOT, env=path, capture_output=True, text=True, check=False
     )
@@ -96,5 +97,5 @@ def _links(document: Source) -> list[str]:
 
 def _is_module(name: str) -> bool:
     path = Path(*name.split("."))
-    roots = (ROOT, ROOT / "layers" / "core" / "python")
+    roots = (ROOT, ROOT / "layers" / "core" / "python", ROOT / "layers" / "sdk" / "python")
     return any((root / path).with_suffix(".py").is_file() or (root / path / "__main__.py").is_file() for root in roots)

@@ -2,11 +2,11 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-from tests.tidy.tree import CORE, DOMAIN, Source, python_under
+from tests.tidy.tree import CORE, DOMAIN, SDK, Source, python_under
 
 INNER = ("domain/", "ports/", "services/")
 OURS = frozenset({"tickwright"})
@@ -23,6 +23,21 @@ def test_inner_layers_import_only_the_standard_library(layer: str) -> None:
         for source in sources
         for name in _imported(source)
         if name.partition(".")[0] not in OURS | sys.stdlib_module_names
+    ]
+
+    assert found == []
+
+
+def test_the_sdk_needs_one_package_and_loads_the_others_late() -> None:
+    """It is installed beside whatever its user has: pydantic and boto3 are asked for where they are needed."""
+    sources = python_under(SDK)
+    assert sources, "there is no SDK: the rule would hold for nothing"
+
+    found = [
+        f"{source.name} imports {name}"
+        for source in sources
+        for name in _imported_at_once(source)
+        if name.partition(".")[0] not in {"tickwright_sdk", "urllib3"} | sys.stdlib_module_names
     ]
 
     assert found == []
@@ -51,8 +66,16 @@ def test_the_domain_has_no_inheritance() -> None:
     assert found == []
 
 
+def _imported_at_once(source: Source) -> Iterator[str]:
+    yield from _names(source.module.body)
+
+
 def _imported(source: Source) -> Iterator[str]:
-    for node in source.walk():
+    yield from _names(source.walk())
+
+
+def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:

@@ -21,6 +21,7 @@ ALLOWED = {
     "not_run": "an outcome: the attempt was not run, a verb",
     "executions_run": "a scope: whoever has it may run executions, a verb",
     "receipt_handle": "SQS calls it so",
+    "process": "the SDK's word for a handler that is called in a process of its own, as Python calls it",
     "max_runs": "the API's maxRuns: how often a job may fire",
     "runs": "the head's count of fires, `runs` in protocol.md 2",
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORE = "layers/core/python/tickwright/"
 DOMAIN = f"{CORE}domain/"
+SDK = "layers/sdk/python/tickwright_sdk/"
 PRODUCT = ("layers/", "functions/", "infra/", "tools/", "app.py")
 RUNNING = ("layers/", "functions/")
 

@@ -1,0 +1,154 @@
+"""The handlers of a worker, by the names that jobs call them by; renaming a function changes nothing.
+
+Must not know how a handler is called. A second one under a name, one that takes no context, or one that a child could
+not find is refused where it is written. Promise: SEM-SDK-4.
+"""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from tickwright_sdk.context import Context
+from tickwright_sdk.payloads import Shape
+
+P = TypeVar("P")
+R = TypeVar("R")
+P_contra = TypeVar("P_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+
+class HandlerRefused(TypeError):  # noqa: N818 - says what happened to it
+    """A function cannot be a handler as it stands; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """A job that was accepted."""
+
+    job_id: str
+    body: Mapping[str, Any]
+
+
+class Submits(Protocol):
+    """Submits a call of a handler as a job: the client of the API does."""
+
+    def submit_call(self, handler: str, payload: str, *, key: str | None, run_at: datetime | None) -> Submitted:
+        """Submit it; the same key again answers the same job. `run_at` None is now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a handler is to be called."""
+
+    in_child: bool = False
+    memory_mb: int | None = None
+
+
+class Job(Generic[P_contra, R_co]):
+    """A registered handler: it can still be called as the function it is, and submitted with the payload it takes."""
+
+    def __init__(self, name: str, fn: Callable[[P_contra, Context], R_co], *, manner: Manner, shape: Shape) -> None:
+        functools.update_wrapper(self, fn)
+        self.name = name
+        self.fn = fn
+        self.manner = manner
+        self.shape = shape
+        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(fn))
+        self.client: Submits | None = None
+
+    def __call__(self, payload: P_contra, ctx: Context) -> R_co:
+        return self.fn(payload, ctx)
+
+    def submit(
+        self,
+        payload: P_contra,
+        *,
+        key: str | None = None,
+        run_at: datetime | None = None,
+        client: Submits | None = None,
+    ) -> Submitted:
+        """Submit this handler with a payload, once, now or at a time; the same `key` again answers the same job."""
+        by = client or self.client
+        if by is None:
+            raise RuntimeError(f"who submits {self.name!r}? Make the worker with client=..., or say submit(client=...)")
+        return by.submit_call(self.name, self.shape.text_of(payload), key=key, run_at=run_at)
+
+
+AnyJob = Job[Any, Any]
+
+
+class Registry:
+    """Handlers by name."""
+
+    def __init__(self, client: Submits | None = None) -> None:
+        """`client` is who submits for them."""
+        self._jobs: dict[str, AnyJob] = {}
+        self.client = client
+
+    def job(
+        self,
+        name: str,
+        *,
+        process: bool = False,
+        memory_mb: int | None = None,
+    ) -> Callable[[Callable[[P, Context], R]], Job[P, R]]:
+        """Register a function under a name.
+
+        `process`: call it in a child, for code that computes; `memory_mb` bounds what one call of it may take there.
+        """
+        names = sys._getframe(1).f_locals  # noqa: SLF001 - a hint may name a class that is local to whoever decorates
+        manner = Manner(in_child=process, memory_mb=memory_mb)
+
+        def register(fn: Callable[[P, Context], R]) -> Job[P, R]:
+            self._judge(name, fn, manner)
+            made = Job(name, fn, manner=manner, shape=Shape(fn, names))
+            made.client = self.client
+            self._jobs[name] = made
+            return made
+
+        return register
+
+    def _judge(self, name: str, fn: Callable[..., object], manner: Manner) -> None:
+        if name in self._jobs:
+            raise HandlerRefused(f"two handlers are called {name!r}: give one of them another name")
+        try:
+            inspect.signature(fn).bind(None, None)
+        except TypeError as fault:
+            raise HandlerRefused(f"{fn!r} cannot be called as fn(payload, ctx): {fault}") from None
+        if manner.memory_mb is not None and not manner.in_child:
+            raise HandlerRefused(f"{name!r} has a memory limit: it needs process=True, since threads share memory")
+        if manner.in_child:
+            _judge_for_child(name, fn)
+
+    def named(self, name: str) -> AnyJob | None:
+        """The handler of this name."""
+        return self._jobs.get(name)
+
+    def names(self) -> list[str]:
+        """Every name, sorted."""
+        return sorted(self._jobs)
+
+
+def _judge_for_child(name: str, fn: Callable[..., object]) -> None:
+    module, place = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "<nowhere>")
+    if module == "__main__":
+        raise HandlerRefused(
+            f"{name!r} is called in a child, which cannot import the program itself: move it to a module"
+        )
+    if module is None or "<" in place:
+        raise HandlerRefused(f"{name!r} is called in a child, which finds {place!r} in no module: define it at its top")
+
+
+def found(module: str, place: str) -> Callable[..., object]:
+    """The function that a child was told of: of a registered one, what it wraps."""
+    __import__(module)
+    at: Any = sys.modules[module]
+    for part in place.split("."):
+        at = getattr(at, part)
+    fn: Callable[..., object] = at.fn if isinstance(at, Job) else at
+    return fn

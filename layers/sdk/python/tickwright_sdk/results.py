@@ -1,0 +1,119 @@
+"""How a call of a handler ended: a closed set, and what a handler raises or returns to choose from it.
+
+Must not know who called. Everything else that is raised is a failure with class, message and a bounded trace.
+Promises: SEM-TARGET-4, SEM-SDK-2.
+"""
+
+import dataclasses
+import inspect
+import json
+import traceback
+from dataclasses import dataclass
+
+from tickwright_sdk import limits
+
+_EXPECTED = "return None, a JSON value, a dataclass or a model of up to 32 KB, Fatal(...) or RetryLater(...)"
+
+
+class Fatal(Exception):  # noqa: N818 - a word of the closed set of results
+    """Raised or returned by a handler: it failed, and trying again is of no use."""
+
+
+class RetryLater(Exception):  # noqa: N818 - a word of the closed set of results
+    """Raised or returned by a handler: try again after so many seconds; it does not count as an attempt."""
+
+    def __init__(self, after_s: float, message: str = "") -> None:
+        super().__init__(message or f"retry in {after_s} s")
+        self.after_s = after_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeeded:
+    """It is done; `result` is JSON text."""
+
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """It failed. Unless `fatal` it may be tried again."""
+
+    error_class: str
+    message: str
+    trace: str = ""
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """It asks to be tried again after a while; no attempt is counted."""
+
+    after_s: float
+
+
+Result = Succeeded | Failed | Later
+
+
+class NotKept(ValueError):  # noqa: N818 - says what happens to the value
+    """The value cannot be kept: it is no JSON, or too large."""
+
+
+def ended(value: object) -> Result:
+    """What a handler's return value says."""
+    if isinstance(value, Fatal | RetryLater):
+        return broke_off(value)
+    if inspect.iscoroutine(value):
+        value.close()
+        return _bad(f"The handler is not `async def` and returned a coroutine; {_EXPECTED}.")
+    if value is None:
+        return Succeeded()
+    try:
+        return Succeeded(result=json_text(value, bytes_max=limits.RESULT_BYTES_MAX))
+    except NotKept as fault:
+        # The work is done: trying again would do it twice, and end the same.
+        return _bad(f"The handler returned a {type(value).__name__}, and {fault}; {_EXPECTED}.")
+
+
+def _bad(message: str) -> Failed:
+    return Failed(error_class="BadResult", message=message, fatal=True)
+
+
+def broke_off(raised: BaseException) -> Result:
+    """What it means that a handler raised this."""
+    if isinstance(raised, RetryLater):
+        return Later(after_s=raised.after_s)
+    return Failed(
+        error_class=type(raised).__name__,
+        message=_text(raised),
+        trace="".join(traceback.format_exception(raised, limit=limits.TRACE_FRAMES))[-limits.TRACE_CHARS_MAX :],
+        fatal=isinstance(raised, Fatal),
+    )
+
+
+def _text(raised: BaseException) -> str:
+    try:
+        return str(raised)
+    except Exception:  # noqa: BLE001 - a user's exception that cannot even be shown
+        return "(its message cannot be shown)"
+
+
+def json_text(value: object, *, bytes_max: int) -> str:
+    """A value as JSON text, strictly JSON. Raises NotKept."""
+    try:
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
+        size = len(text.encode("utf-8"))
+    except (TypeError, ValueError, RecursionError, UnicodeError) as fault:
+        raise NotKept(f"it is no JSON ({fault})") from None
+    if size > bytes_max:
+        raise NotKept(f"it has {size} bytes as JSON and may have {bytes_max}")
+    return text
+
+
+def _plain(value: object) -> object:
+    """What a model or a dataclass is in JSON; pydantic need not be there for that."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__name__} is not JSON")
