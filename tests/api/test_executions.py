@@ -48,6 +48,51 @@ async def test_a_heartbeat_moves_the_lease(acme: Client) -> None:
     assert got.json["extendUntil"] == (await acme.get(path)).json["leaseUntil"]
 
 
+@pytest.mark.sem("SEM-CHECKPOINT-1")
+async def test_a_heartbeat_notes_progress_and_a_checkpoint(acme: Client) -> None:
+    """Both are shown, each is kept while only the other is told, and a list shows the progress alone."""
+    path = await a_running_one(acme)
+    beat = {"workerId": "w-1", "leaseEpoch": 1}
+    before = await acme.get(path)
+    await acme.send("POST", f"{path}/heartbeat", {**beat, "progress": 0.25, "checkpoint": {"row": 7, "of": "\u4e16"}})
+    noted = await acme.get(path)
+    await acme.send("POST", f"{path}/heartbeat", {**beat, "progress": 1})
+    later = await acme.get(path)
+    (listed,) = (await acme.get(f"/v1/jobs/{later.json['jobId']}/executions")).json["executions"]
+
+    assert (before.json["progress"], before.json["checkpoint"]) == (None, None)
+    assert (noted.json["progress"], noted.json["checkpoint"]) == (0.25, {"row": 7, "of": "\u4e16"})
+    assert (later.json["progress"], later.json["checkpoint"]) == (1.0, {"row": 7, "of": "\u4e16"})
+    assert listed["progress"] == 1.0
+    assert "checkpoint" not in listed
+
+
+@pytest.mark.sem("SEM-CHECKPOINT-1")
+async def test_a_checkpoint_outlives_a_failure_and_no_success(acme: Client) -> None:
+    """What a worker has noted is there for the next attempt; once all is done, nobody needs it."""
+    path = await a_running_one(acme, retryPolicy={"backoff": {"initialSec": 0}})
+    await acme.send("POST", f"{path}/heartbeat", {"workerId": "w-1", "leaseEpoch": 1, "checkpoint": [7]})
+    failed = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "error": {"class": "Flaky"}})
+    await claim_again(acme, failed.json["executionId"])
+    again = await acme.get(path)
+    done = await acme.send("POST", f"{path}/complete", {"leaseEpoch": 2})
+
+    assert (failed.json["status"], failed.json["checkpoint"], again.json["checkpoint"]) == ("RETRY", [7], [7])
+    assert (done.json["status"], done.json["checkpoint"]) == ("SUCCEEDED", None)
+
+
+@pytest.mark.sem("SEM-RETRY-3")
+async def test_a_worker_that_stops_gives_its_run_back(acme: Client) -> None:
+    """Nothing has failed and no attempt is counted; the same report again is answered the same."""
+    path = await a_running_one(acme)
+    given = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "kind": "notRun"})
+    again = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "kind": "notRun"})
+
+    shown = (given.json["status"], given.json["reason"], given.json["attempt"], given.json["error"])
+    assert shown == ("RETRY", "given_back", 0, None)
+    assert again.json == given.json
+
+
 @pytest.mark.sem("SEM-API-3")
 async def test_a_result_ends_the_execution(acme: Client) -> None:
     """It can be read; sent once more, it is answered once more (B136)."""
@@ -127,6 +172,9 @@ async def test_retry_later_counts_no_attempt(acme: Client) -> None:
         ("heartbeat", {"leaseEpoch": 1}, [("/workerId", "missing")]),
         ("heartbeat", {"workerId": "w", "leaseEpoch": 0}, [("/leaseEpoch", "out_of_range")]),
         ("heartbeat", {"workerId": "a b", "leaseEpoch": 1}, [("/workerId", "bad_value")]),
+        ("heartbeat", {"workerId": "w", "leaseEpoch": 1, "progress": 1.5}, [("/progress", "out_of_range")]),
+        ("heartbeat", {"workerId": "w", "leaseEpoch": 1, "progress": "1"}, [("/progress", "bad_type")]),
+        ("heartbeat", {"workerId": "w", "leaseEpoch": 1, "checkpoint": "x" * 4_095}, [("/checkpoint", "too_large")]),
         ("complete", {}, [("/leaseEpoch", "missing")]),
         ("complete", {"leaseEpoch": "1"}, [("/leaseEpoch", "bad_type")]),
         ("complete", {"leaseEpoch": 1, "result": "x" * 40_000}, [("/result", "too_large")]),

@@ -157,6 +157,7 @@ class ExecutionFieldsJson(TypedDict):
     deadline: str | None
     runDeadline: str | None
     workerId: str | None
+    progress: float | None
     priority: str
     passedOver: PassedOverJson | None
 
@@ -168,10 +169,14 @@ class ExecutionSummaryJson(ExecutionFieldsJson):
 
 
 class ExecutionJson(ExecutionFieldsJson):
-    """An execution: one tick of a job, or one run that somebody asked for."""
+    """An execution: one tick of a job, or one run that somebody asked for.
+
+    `checkpoint`: what its last holder noted of it, for the next attempt; a success forgets it, and `progress` too.
+    """
 
     error: FullErrorJson | None
     result: Any
+    checkpoint: Any
     etag: str
 
 

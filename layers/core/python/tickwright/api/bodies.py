@@ -264,10 +264,17 @@ WorkerName = Annotated[str, Field(min_length=1, max_length=WORKER_ID_CHARS_MAX, 
 
 
 class HeartbeatBody(Shape):
-    """A worker says that it is still running an attempt."""
+    """A worker says that it is still running an attempt, and what it notes; what is absent or null stays as noted."""
 
     worker_id: WorkerName
     lease_epoch: LeaseEpoch
+    progress: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None, description="How far the run is: 1 is all of it."
+    )
+    checkpoint: Any = Field(
+        default=None,
+        description=f"Any JSON of up to {limits.CHECKPOINT_BYTES_MAX} bytes: the next attempt is handed it.",
+    )
 
 
 class CompleteBody(Shape):
@@ -291,12 +298,13 @@ AfterSec = Annotated[float, Field(ge=0, le=limits.RETRY_AFTER_S_MAX, allow_inf_n
 class FailBody(Shape):
     """A worker says how an attempt failed.
 
-    `failure` is tried again by the job's policy, `fatal` is not, `retryLater` comes again and does not count.
+    `failure` is tried again by the job's policy, `fatal` is not. `retryLater` (the code asks for it) and `notRun` (the
+    worker did not get to it, or stops) come again and do not count.
     """
 
     lease_epoch: LeaseEpoch
-    kind: Literal["failure", "fatal", "retryLater"] = "failure"
-    error: ErrorBody | None = Field(default=None, description="Required unless kind is retryLater.")
+    kind: Literal["failure", "fatal", "retryLater", "notRun"] = "failure"
+    error: ErrorBody | None = Field(default=None, description="Required if kind is failure or fatal.")
     after_sec: AfterSec | None = Field(
         default=None, description="Wait at least so long before the next attempt. Required if kind is retryLater."
     )

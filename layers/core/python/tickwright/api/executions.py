@@ -3,8 +3,6 @@
 Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-API-3, SEM-FENCE-1.
 """
 
-import json
-
 from tickwright.api.answers import ExecutionsJson, ExplanationJson, ExtendedJson
 from tickwright.api.bodies import AttentionQuery, CompleteBody, FailBody, HeartbeatBody, Query
 from tickwright.api.call import Call, shown
@@ -13,8 +11,8 @@ from tickwright.api.idempotency import optional_key
 from tickwright.api.problems import granted, invalid
 from tickwright.api.views import execution_json, execution_summary_json, time_json
 from tickwright.domain import limits
-from tickwright.domain.attempts import Failure, Fatal, RetryLater, an_error
-from tickwright.domain.executions import Execution
+from tickwright.domain.attempts import Failure, Fatal, NotRun, RetryLater, a_note, an_error
+from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.ids import Epoch, JobId
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.outcomes import Refusal
@@ -85,10 +83,9 @@ async def redrive(call: Call) -> Response:
 async def heartbeat(call: Call) -> Response:
     """POST /v1/executions/{executionId}/heartbeat."""
     body = call.read(HeartbeatBody)
+    epoch, noted = Epoch(body.lease_epoch), _noted(body)
     extended = granted(
-        await report_heartbeat(
-            call.kit, call.tenant_id, _id(call), epoch=Epoch(body.lease_epoch), worker=body.worker_id
-        )
+        await report_heartbeat(call.kit, call.tenant_id, _id(call), epoch=epoch, worker=body.worker_id, noted=noted)
     )
     answer: ExtendedJson = {"extendUntil": to_rfc3339(extended.until)}
     return json_response(200, answer)
@@ -109,23 +106,37 @@ async def fail(call: Call) -> Response:
     return _shown(await report_failure(call.kit, call.tenant_id, _id(call), epoch=epoch, failed=_failed(body)))
 
 
-def _result(body: CompleteBody) -> str | None:
-    if body.result is None:
+def _noted(body: HeartbeatBody) -> Noted | None:
+    if body.progress is None and body.checkpoint is None:
         return None
-    text = as_json(body.result)
-    if len(text) > limits.RESULT_BYTES_MAX:
-        remedy = f"It has {len(text)} bytes and may have {limits.RESULT_BYTES_MAX}; store it and send where it is."
-        raise invalid("/result", "too_large", remedy)
-    return json.dumps(body.result, separators=(",", ":"), ensure_ascii=False)
+    checkpoint = _kept("/checkpoint", body.checkpoint, limits.CHECKPOINT_BYTES_MAX)
+    return a_note(body.progress, checkpoint)
 
 
-def _failed(body: FailBody) -> Failure | Fatal | RetryLater:
+def _result(body: CompleteBody) -> str | None:
+    return _kept("/result", body.result, limits.RESULT_BYTES_MAX)
+
+
+def _kept(pointer: str, value: object, bytes_max: int) -> str | None:
+    """The JSON text that is kept of a member."""
+    if value is None:
+        return None
+    text = as_json(value)
+    if len(text) > bytes_max:
+        remedy = f"It has {len(text)} bytes and may have {bytes_max}; store it and send where it is."
+        raise invalid(pointer, "too_large", remedy)
+    return text.decode()
+
+
+def _failed(body: FailBody) -> Failure | Fatal | RetryLater | NotRun:
+    if body.kind == "notRun":
+        return NotRun(after_s=body.after_sec or 0.0)
     if body.kind == "retryLater":
         if body.after_sec is None:
             raise invalid("/afterSec", "missing", "It is required beside retryLater; say how long to wait.")
         return RetryLater(after_s=body.after_sec)
     if body.error is None:
-        raise invalid("/error", "missing", "It is required; say what went wrong, or send kind retryLater.")
+        raise invalid("/error", "missing", "It is required; say what went wrong, or send another kind.")
     error = an_error(body.error.error_class, body.error.message, body.error.trace)
     return Fatal(error=error) if body.kind == "fatal" else Failure(error=error, after_s=body.after_sec)
 

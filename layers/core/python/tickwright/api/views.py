@@ -27,7 +27,7 @@ from tickwright.api.answers import (
 )
 from tickwright.api.etags import etag_of
 from tickwright.api.exchange import as_json
-from tickwright.domain.executions import ErrorSummary, Execution, PassedOver, key_of_occupant
+from tickwright.domain.executions import ErrorSummary, Execution, Noted, PassedOver, key_of_occupant
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.job_lint import job_lint
@@ -77,6 +77,7 @@ def execution_json(execution: Execution) -> ExecutionJson:
         **_execution_fields(execution),
         "error": None if error is None else {**_error(error), "trace": error.trace},
         "result": None if execution.result is None else json.loads(execution.result),
+        "checkpoint": _checkpoint(execution.noted),
         "etag": "",
     }
     shown["etag"] = etag_of(as_json(shown))
@@ -216,9 +217,14 @@ def _execution_fields(execution: Execution) -> ExecutionFieldsJson:
         "deadline": time_json(execution.deadline_at),
         "runDeadline": time_json(execution.run_deadline_at),
         "workerId": execution.lease_owner,
+        "progress": None if execution.noted is None else execution.noted.progress,
         "priority": execution.lane.value,
         "passedOver": None if execution.passed is None else _passed_over(execution.passed),
     }
+
+
+def _checkpoint(noted: Noted | None) -> Any:  # noqa: ANN401 - any JSON
+    return None if noted is None or noted.checkpoint is None else json.loads(noted.checkpoint)
 
 
 def _error(error: ErrorSummary) -> ErrorSummaryJson:

@@ -1,0 +1,244 @@
+"""A target says that somebody else goes on with the run: who reports it, until when, and what if nobody does."""
+
+import pytest
+
+from tests.support.builders import TENANT
+from tests.support.kits import World
+from tests.support.ledger import check_all
+from tests.support.steps import MINUTE, a_minutely_job, a_worker, claimed, fired, for_a_while, lease_over_ms, work
+from tickwright.domain.attempts import Failure, HandedOver, Success, UserResult, an_error
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Execution, Noted, Reason
+from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.transitions import State
+from tickwright.ports.queue import Hint
+from tickwright.ports.runner import Invocation
+from tickwright.services.cancel import cancel_execution
+from tickwright.services.claim import NotNow, Over
+from tickwright.services.hints import hint_of
+from tickwright.services.report import Extended, report, report_failure, report_heartbeat, report_success
+
+FLAKY = Failure(error=an_error("Flaky", "over there"))
+
+
+async def a_hint(world: World, **body: object) -> Hint:
+    """The hint of an execution whose time has come."""
+    await a_minutely_job(world, 1, **body)
+    world.clock.advance(MINUTE)
+    execution = await fired(world)
+    await world.lose_hints()
+    return hint_of(execution)
+
+
+async def hands_over(_invocation: Invocation) -> UserResult:
+    """Somebody else goes on with it."""
+    return HandedOver()
+
+
+async def hands_over_once(invocation: Invocation) -> UserResult:
+    """The first attempt is handed over, the second is done here."""
+    return HandedOver() if invocation.execution.attempt == 1 else Success()
+
+
+async def a_run_elsewhere(world: World, **body: object) -> Execution:
+    """A run that was handed over, as it stands."""
+    hint = await a_hint(world, **body)
+    world.runner.does = hands_over
+    await work(world.worker(), hint)
+    return await world.only_execution()
+
+
+@pytest.mark.sem("SEM-HANDOVER-1")
+async def test_a_run_that_was_handed_over_has_its_whole_time_limit(world: World) -> None:
+    """The worker is done with it; the hint comes again when nobody can be at it any more."""
+    hint = await a_hint(world, timeoutSec=600)
+    world.runner.does = hands_over
+    began = world.clock.now()
+
+    answer = await work(world.worker(), hint)
+
+    row = await world.only_execution()
+    deadline = began + 600_000
+    assert (row.state, row.attempt, row.lease_until, row.deadline_at) == (State.RUNNING, 1, deadline, deadline)
+    assert answer == NotNow(after_ms=600_000 + 2 * world.durations.clock_error_ms + 1)
+    assert world.telemetry.counts[EventName.EXECUTION_HANDED_OVER] == 1
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-FENCE-1")
+async def test_it_ends_by_what_is_reported_with_its_epoch(world: World) -> None:
+    """Another epoch is refused; its own ends it, and its hint finds nothing to do any more."""
+    await world.submit(schedule={"runAt": world.text(1_000)}, timeoutSec=600)
+    world.runner.does = hands_over
+    await for_a_while(world, 10_000, a_worker(world))
+    held = await world.only_execution()
+
+    other = await report_success(world.kit, TENANT, held.ref.id, epoch=2, result='"other"')
+    done = await report_success(world.kit, TENANT, held.ref.id, epoch=1, result='"done"')
+    await world.drain()
+
+    row = await world.only_execution()
+    assert isinstance(other, Refusal)
+    assert done == row
+    assert (row.state, row.result, row.attempt) == (State.SUCCEEDED, '"done"', 1)
+    assert len(world.runner.starts) == 1
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-RETRY-1")
+async def test_a_failure_over_there_is_tried_again_here(world: World) -> None:
+    """By the job's policy, with a hint of its own."""
+    held = await a_run_elsewhere(world)
+    world.runner.does = hands_over_once
+
+    failed = await report_failure(world.kit, TENANT, held.ref.id, epoch=1, failed=FLAKY)
+    await world.drain()
+
+    row = await world.only_execution()
+    assert isinstance(failed, Execution)
+    assert (failed.state, failed.reason) == (State.RETRY, Reason.FAILED)
+    assert (row.state, row.attempt) == (State.SUCCEEDED, 2)
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-TIMEOUT-1")
+async def test_what_is_never_heard_of_again_ends_at_its_time_limit(world: World) -> None:
+    """Nobody reports: the attempt is counted as timed out, and the next one follows."""
+    await world.submit(schedule={"runAt": world.text(1_000)}, timeoutSec=600)
+    world.runner.does = hands_over_once
+    await for_a_while(world, 10_000, a_worker(world))
+    limit = (await world.only_execution()).deadline_at
+
+    await world.drain()
+
+    row = await world.only_execution()
+    assert (row.state, row.attempt) == (State.SUCCEEDED, 2)
+    assert limit is not None
+    assert world.runner.starts[1].at > limit + 2 * world.durations.clock_error_ms
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-LEASE-3")
+async def test_whoever_sends_a_heartbeat_is_held_to_the_lease(world: World) -> None:
+    """From the first one on: then it is silent, and the watch ends the attempt long before its time limit."""
+    await world.submit(schedule={"runAt": world.text(1_000)}, timeoutSec=43_200)
+    world.runner.does = hands_over_once
+    await for_a_while(world, 10_000, a_worker(world))
+    held = await world.only_execution()
+
+    told = await report_heartbeat(world.kit, TENANT, held.ref.id, epoch=1, worker="w", noted=Noted(checkpoint="7"))
+    await world.drain()
+
+    row = await world.only_execution()
+    assert isinstance(told, Extended)
+    assert row.state is State.SUCCEEDED
+    assert world.runner.starts[1].at - world.runner.starts[0].at < world.durations.recheck_ms_max
+
+
+@pytest.mark.sem("SEM-HANDOVER-1")
+async def test_a_result_that_comes_before_the_hand_over_stands(world: World) -> None:
+    """The other side is quicker than its own 202: that is a success, not a zombie's result."""
+    hint = await a_hint(world)
+
+    async def quick(invocation: Invocation) -> UserResult:
+        await report_success(world.kit, TENANT, invocation.execution.ref.id, epoch=1, result='"quick"')
+        return HandedOver()
+
+    world.runner.does = quick
+    answer = await work(world.worker(), hint)
+
+    row = await world.only_execution()
+    assert (answer, row.state, row.result) == (Over(), State.SUCCEEDED, '"quick"')
+    assert world.telemetry.counts[EventName.RESULT_REFUSED] == 0
+
+
+@pytest.mark.sem("SEM-HANDOVER-1")
+async def test_a_failure_that_comes_before_the_hand_over_stands(world: World) -> None:
+    """It is in RETRY when the worker says so: nothing is taken from it."""
+    hint = await a_hint(world)
+
+    async def quick(invocation: Invocation) -> UserResult:
+        await report_failure(world.kit, TENANT, invocation.execution.ref.id, epoch=1, failed=FLAKY)
+        return HandedOver()
+
+    world.runner.does = quick
+    answer = await work(world.worker(), hint)
+
+    row = await world.only_execution()
+    assert (answer, row.state, row.reason) == (Over(), State.RETRY, Reason.FAILED)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-CANCEL-4")
+async def test_a_cancel_that_meets_a_hand_over_waits_for_whoever_goes_on(world: World) -> None:
+    """Cancelled while it was handed over: it is not called stopped by a worker that has not stopped it."""
+    hint = await a_hint(world)
+
+    async def is_cancelled(invocation: Invocation) -> UserResult:
+        await cancel_execution(world.kit, TENANT, invocation.execution.ref.id)
+        return HandedOver()
+
+    world.runner.does = is_cancelled
+    answer = await work(world.worker(), hint)
+    meanwhile = await world.only_execution()
+    beat = await report_heartbeat(world.kit, TENANT, hint.ref.id, epoch=1, worker="w")
+    told = await report_success(world.kit, TENANT, hint.ref.id, epoch=1, result='"too late"')
+
+    row = await world.only_execution()
+    assert (answer, meanwhile.state) == (Over(), State.CANCELLING)
+    assert isinstance(beat, Refusal)
+    assert isinstance(told, Refusal)
+    assert (beat.code, told.code) == (Code.CANCELLED, Code.CANCELLED)
+    assert (row.state, row.result) == (State.CANCELLED, None)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-CANCEL-4")
+async def test_a_cancelled_run_of_somebody_who_is_silent_ends_at_its_time_limit(world: World) -> None:
+    """Nobody knows whether it still runs: until then it is CANCELLING, and nothing starts in its place."""
+    held = await a_run_elsewhere(world, timeoutSec=600)
+    await cancel_execution(world.kit, TENANT, held.ref.id)
+    limit = held.deadline_at
+    assert limit is not None
+
+    await world.drain_until(limit)
+    before = await world.only_execution()
+    await world.drain()
+
+    row = await world.only_execution()
+    assert (before.state, row.state, row.attempt) == (State.CANCELLING, State.CANCELLED, 1)
+    assert (row.finished_at or 0) > limit
+    await check_all(world)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-FENCE-1")
+async def test_a_zombie_hands_nothing_over(world: World) -> None:
+    """Its lease was lost to a successor: that one's lease stays as it is."""
+    hint = await a_hint(world)
+    first = await claimed(world, await world.only_execution(), "frozen")
+    world.clock.advance(lease_over_ms(world))
+    second = await claimed(world, first, "successor")
+
+    answer = await report(world.kit, first, HandedOver())
+
+    assert isinstance(answer, Refusal)
+    assert answer.code is Code.LEASE_LOST
+    assert await world.only_execution() == second
+    assert hint.ref == second.ref
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-DRAIN-1")
+async def test_a_draining_worker_has_nothing_to_give_back_of_it(world: World) -> None:
+    """It was told to let go when the target had handed the run over: it is elsewhere, and stays there."""
+    hint = await a_hint(world)
+    worker = world.worker()
+
+    async def drained(invocation: Invocation) -> UserResult:
+        await world.clock.sleep_ms(5_000)
+        worker.draining.set_result(None)
+        await invocation.wait_cancelled()
+        return HandedOver()
+
+    world.runner.does = drained
+    answer = await work(worker, hint)
+
+    row = await world.only_execution()
+    assert isinstance(answer, NotNow)
+    assert (row.state, row.attempt, row.lease_until) == (State.RUNNING, 1, row.deadline_at)
