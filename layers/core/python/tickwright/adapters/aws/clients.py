@@ -24,6 +24,11 @@ def sqs_client(*, endpoint_url: str | None = None, region: str | None = None) ->
     return _client("sqs", SQS_READ_TIMEOUT_S, endpoint_url=endpoint_url, region=region)
 
 
+def target_client(service: str, *, region: str, read_timeout_s: float, endpoint_url: str | None = None) -> BaseClient:
+    """A client of a service that a target calls, in the region that the target names."""
+    return _client(service, read_timeout_s, endpoint_url=endpoint_url, region=region)
+
+
 def _client(service: str, read_timeout_s: float, *, endpoint_url: str | None, region: str | None) -> BaseClient:
     session = botocore.session.get_session()
     return session.create_client(

@@ -19,7 +19,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 # Throttled: nothing was done.
-_THROTTLED: Final = frozenset(
+THROTTLED: Final = frozenset(
     {
         "LimitExceededException",
         "OverLimit",
@@ -59,7 +59,7 @@ _UNKNOWN: Final = frozenset(
         "ServiceUnavailableException",
     }
 )
-PASSING: Final = _THROTTLED | _CONFLICT | _UNKNOWN
+PASSING: Final = THROTTLED | _CONFLICT | _UNKNOWN
 _SERVER_ERROR: Final = 500
 _CUT_OFF: Final = (AwsConnectionError, HTTPClientError, ResponseParserError, CredentialRetrievalError)
 # All that a client raises for a call.

@@ -1,15 +1,16 @@
 """Runs an attempt as one HTTP POST, by urllib3 in threads, and reads from the answer how it ended.
 
-Must not know leases. 2xx is success; 408, 425, 429 and 5xx are failures that are tried again, a Retry-After heeded;
-other 4xx and redirects are fatal. One connection an attempt, no proxy, bounded in time and bytes. Promises:
-SEM-TARGET-1, SEM-TARGET-2.
+Must not know leases. 2xx is success, 202 a hand-over where the job says so; 408, 425, 429 and 5xx are tried again, a
+Retry-After heeded; other 4xx and redirects are fatal. One connection an attempt, no proxy, bounded in time and bytes.
+Promises: SEM-TARGET-1, SEM-TARGET-2, SEM-SIGN-1.
 """
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import urllib3
@@ -21,9 +22,11 @@ from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.targets.doors import AddressRefused, Door
 from tickwright.adapters.targets.envelope import body_of, headers_of
 from tickwright.adapters.targets.http_answers import Answer, result_from
+from tickwright.adapters.targets.results import timed_out
 from tickwright.domain import limits
-from tickwright.domain.attempts import Failure, Fatal, UserResult, an_error
-from tickwright.domain.executions import Reason
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, UserResult, an_error
+from tickwright.domain.ids import TenantId
+from tickwright.domain.webhooks import WebhookSecret, signed_headers
 from tickwright.ports.clock import Clock
 from tickwright.ports.runner import Invocation
 
@@ -32,6 +35,12 @@ CONNECT_S_MAX = 10.0
 # More than any result that is kept, enough of an error page to see what it is.
 ANSWER_BYTES_MAX = limits.RESULT_BYTES_MAX
 _PORTS = {"http": 80, "https": 443}
+# What a tenant's endpoints check signatures with: the newest, and for a while the one before it.
+SecretsOf = Callable[[TenantId], Awaitable[Sequence[WebhookSecret]]]
+
+
+async def _unsigned(_tenant_id: TenantId) -> Sequence[WebhookSecret]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +49,23 @@ class _Post:
     headers: Mapping[str, str]
     body: bytes
     left_s: float
+    hands_over: bool  # 202 says that somebody goes on with it, and completes it later
 
 
 class HttpRunner:
     """The target kind `http`."""
 
-    def __init__(self, *, allow_private: bool, clock: Clock | None = None, threads: int = 64) -> None:
+    def __init__(
+        self,
+        *,
+        allow_private: bool,
+        secrets_of: SecretsOf = _unsigned,
+        clock: Clock | None = None,
+        threads: int = 64,
+    ) -> None:
         """One thread for each attempt at a time; `allow_private` only on one machine and in tests."""
         self._clock = clock or SystemClock()
+        self._secrets_of = secrets_of
         self._allow_private = allow_private
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="http-target")
 
@@ -56,20 +74,30 @@ class HttpRunner:
         settings = invocation.definition.spec.target.settings
         left_s = (invocation.deadline_at - self._clock.now()) / 1_000
         if left_s <= 0:
-            return _timed_out()
+            return timed_out()
         url = _url(str(settings["url"]))
         if isinstance(url, Fatal):
             return url
-        post = _Post(url=url, headers=headers_of(invocation), body=body_of(invocation), left_s=left_s)
+        post = await self._post(url, invocation, left_s)
         door = Door(allow_private=self._allow_private)
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(left_s):
-                return await loop.run_in_executor(self._threads, _result, door, post, self._clock.now())
+                result = await loop.run_in_executor(self._threads, _result, door, post, self._clock.now())
         except TimeoutError:
-            return _timed_out()
+            return timed_out()
         finally:
             door.shut()
+        return result
+
+    async def _post(self, url: Url, invocation: Invocation, left_s: float) -> _Post:
+        body = body_of(invocation)
+        secrets = await self._secrets_of(invocation.definition.tenant_id)
+        at = self._clock.now()
+        signed = signed_headers(invocation.execution.ref.id, body, at=at, secrets=secrets) if secrets else {}
+        hands_over = invocation.definition.spec.target.settings.get("completion") == "callback"
+        headers = {**headers_of(invocation), **signed}
+        return _Post(url=url, headers=headers, body=body, left_s=left_s, hands_over=hands_over)
 
     def close(self) -> None:
         """Let the threads go; those that run end by their own time limit."""
@@ -86,15 +114,13 @@ def _url(text: str) -> Url | Fatal:
     return url
 
 
-def _timed_out() -> Failure:
-    error = an_error("TimedOut", "The target did not answer within the attempt's time limit.")
-    return Failure(error=error, reason=Reason.TIMED_OUT)
-
-
 def _result(door: Door, post: _Post, now: int) -> UserResult:
     """In a thread: what became of the POST."""
     try:
-        return result_from(_answer(door, post), now)
+        answer = _answer(door, post)
+        if post.hands_over and answer.status == HTTPStatus.ACCEPTED:
+            return HandedOver()
+        return result_from(answer, now)
     except AddressRefused as refused:
         return Fatal(error=an_error("HttpAddressRefused", f"{refused}; only public addresses are reached."))
     except (HTTPError, OSError) as fault:

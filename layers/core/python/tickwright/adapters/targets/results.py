@@ -6,6 +6,8 @@ Must not know which target answered. Promise: SEM-TARGET-1.
 import json
 
 from tickwright.domain import limits
+from tickwright.domain.attempts import Failure, an_error
+from tickwright.domain.executions import Reason
 
 
 class NotKept(ValueError):  # noqa: N818 - says what happens to the value
@@ -34,3 +36,9 @@ def result_of_body(body: bytes) -> str | None:
         return result_of(json.loads(body))
     except (NotKept, ValueError, RecursionError):
         return None
+
+
+def timed_out() -> Failure:
+    """The target did not answer while there was time."""
+    error = an_error("TimedOut", "The target did not answer within the attempt's time limit.")
+    return Failure(error=error, reason=Reason.TIMED_OUT)
