@@ -9,12 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.sim.draws import Stream
-from tickwright.adapters.embedded.entities import CALENDARS, EXECUTIONS, HEADS, PAGES, PLACES, Entity, calendar_key
+from tickwright.adapters.embedded.entities import (
+    CALENDARS,
+    EXECUTIONS,
+    HEADS,
+    ORDERS,
+    PAGES,
+    PLACES,
+    Entity,
+    calendar_key,
+)
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Page
+from tickwright.domain.redrive_orders import Order
 from tickwright.domain.schedules import Calendar
 from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
 
@@ -88,6 +98,11 @@ class State:
         """All calendars as they stand, by tenant and name."""
         standing = (one for (kind, key), one in self.items.items() if kind == id(CALENDARS) and _stands(key, one))
         return sorted(standing, key=lambda one: (one.tenant_id, one.name))
+
+    def orders(self) -> list[Order]:
+        """All orders to redrive, by tenant and id."""
+        given = [one for (kind, _), one in self.items.items() if kind == id(ORDERS)]
+        return sorted(given, key=lambda one: (one.tenant_id, one.order_id))
 
     # --- writes --------------------------------------------------------------------------------------------------
     def write(self, change: AnyChange, by: str) -> Outcome[Any]:

@@ -16,12 +16,16 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.faults import StoreUnavailable, Unavailable
 from tickwright.ports.store import AnyChange, Listing, Outcome, Unknown
 
 ItemT = TypeVar("ItemT")
+_FAR = 1 << 49  # so that what died last comes first in the order of its text
 
 
 @dataclass(slots=True)
@@ -63,6 +67,11 @@ class SimStore:
     async def delete_page(self, page: Page) -> None:
         """Delete it."""
         await self._write(lambda: self.state.delete_page(page))
+
+    async def put_log(self, log: StoredLog) -> None:
+        """A write like any other that may be lost; nobody reads logs here, so none is kept."""
+        assert log.text
+        await self._write(lambda: None)
 
     async def put_api_key(self, api_key: ApiKey) -> None:
         """Nobody asks for keys here."""
@@ -160,6 +169,29 @@ class SimStore:
 
         return await self._read(found)
 
+    async def logs_of(self, ref: ExecutionRef, *, limit: int, after_key: str | None = None) -> Listing[StoredLog]:
+        """Nobody reads logs here."""
+        raise NotImplementedError
+
+    async def redrive_order(self, tenant_id: TenantId, order_id: OrderId) -> Order | None:
+        """One order."""
+        return await self._read(lambda: self.state.item(entities.ORDERS, entities.order_key(tenant_id, order_id)))
+
+    async def redrive_orders(
+        self, tenant_id: TenantId | None, *, limit: int, after_key: str | None = None
+    ) -> Listing[Order]:
+        """Everybody's, or a tenant's."""
+
+        def found() -> Listing[Order]:
+            mine = [order for order in self.state.orders() if tenant_id in {None, order.tenant_id}]
+            return _page_of(mine, lambda order: f"{order.tenant_id}#{order.order_id}", limit, after_key)
+
+        return await self._read(found)
+
+    async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
+        """The payload that an execution has of its own."""
+        return await self._read(lambda: self.state.item(entities.OWN_PAYLOADS, entities.own_payload_key(ref)))
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """Nobody asks for keys here."""
         raise NotImplementedError
@@ -210,14 +242,24 @@ class SimStore:
         return await self._read(found)
 
     async def attention_eventually(
-        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+        self,
+        tenant_id: TenantId,
+        *,
+        limit: int,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        after_key: str | None = None,
     ) -> Listing[ExecutionRef]:
         """A tenant's dead executions."""
 
+        def meant(died_at: Instant | None) -> bool:
+            return died_at is not None and (since or 0) <= died_at and (until is None or died_at <= until)
+
         def found() -> Listing[ExecutionRef]:
-            dead = [row for row in self.state.shown_executions() if row.failed_at and row.tenant_id == tenant_id]
-            newest = sorted(dead, key=lambda row: (-(row.failed_at or 0), row.ref))
-            return Listing(items=[row.ref for row in newest[:limit]], next_key=None)
+            mine = [row for row in self.state.shown_executions() if row.tenant_id == tenant_id]
+            dead = [(_FAR - row.failed_at, row.ref) for row in mine if row.failed_at and meant(row.failed_at)]
+            page = _page_of(sorted(dead), lambda one: f"{one[0]:015d} {one[1]}", limit, after_key)
+            return Listing(items=[ref for _, ref in page.items], next_key=page.next_key)
 
         return await self._read(found)
 

@@ -7,6 +7,7 @@ swallow the death of its own process. Must not know what is written.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from tickwright.domain.changes import Change
@@ -17,7 +18,11 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.pools import LAMBDA
+from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable, Unavailable
 from tickwright.ports.queue import DeadLetter, Hint, Queue, Received
@@ -195,6 +200,10 @@ class FaultyStore:
         """A delete is a write."""
         await self._write("delete_page", page, lambda: self._store.delete_page(page))
 
+    async def put_log(self, log: StoredLog) -> None:
+        """Put a log."""
+        await self._write("put_log", log, lambda: self._store.put_log(log))
+
     async def put_api_key(self, api_key: ApiKey) -> None:
         """Put a key."""
         await self._write("put_api_key", api_key, lambda: self._store.put_api_key(api_key))
@@ -258,6 +267,25 @@ class FaultyStore:
             "calendars_of", lambda: self._store.calendars_of(tenant_id, limit=limit, after_key=after_key)
         )
 
+    async def logs_of(self, ref: ExecutionRef, *, limit: int, after_key: str | None = None) -> Listing[StoredLog]:
+        """A strong read."""
+        return await self._read("logs_of", lambda: self._store.logs_of(ref, limit=limit, after_key=after_key))
+
+    async def redrive_order(self, tenant_id: TenantId, order_id: OrderId) -> Order | None:
+        """A strong read."""
+        return await self._read("redrive_order", lambda: self._store.redrive_order(tenant_id, order_id))
+
+    async def redrive_orders(
+        self, tenant_id: TenantId | None, *, limit: int, after_key: str | None = None
+    ) -> Listing[Order]:
+        """A strong read."""
+        asked = partial(self._store.redrive_orders, tenant_id, limit=limit, after_key=after_key)
+        return await self._read("redrive_orders", asked)
+
+    async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
+        """A strong read."""
+        return await self._read("own_payload", lambda: self._store.own_payload(ref))
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """A strong read."""
         return await self._read("api_key", lambda: self._store.api_key(key_hash))
@@ -287,13 +315,17 @@ class FaultyStore:
         )
 
     async def attention_eventually(
-        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+        self,
+        tenant_id: TenantId,
+        *,
+        limit: int,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        after_key: str | None = None,
     ) -> Listing[ExecutionRef]:
         """A read that may be stale."""
-        return await self._read(
-            "attention_eventually",
-            lambda: self._store.attention_eventually(tenant_id, limit=limit, after_key=after_key),
-        )
+        asked = partial(self._store.attention_eventually, limit=limit, since=since, until=until, after_key=after_key)
+        return await self._read("attention_eventually", lambda: asked(tenant_id))
 
 
 class LaggingIndex(FaultyStore):

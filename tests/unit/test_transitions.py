@@ -34,6 +34,7 @@ class Situation(NamedTuple):
     in_time: bool
     asked_seldom: bool
     nothing_owed: bool
+    listed: bool
 
     def holds(self, guard: Guard) -> bool:
         """What the guard's text says."""
@@ -46,6 +47,7 @@ class Situation(NamedTuple):
             Guard.IN_TIME: self.in_time,
             Guard.ASKED_SELDOM: self.asked_seldom,
             Guard.NOTHING_OWED: self.nothing_owed,
+            Guard.ON_THE_LIST: self.listed and self.nothing_owed,
         }[guard]
 
 
@@ -80,11 +82,18 @@ def test_a_run_that_failed_or_was_lost_always_goes_somewhere(event: Event) -> No
 
 @pytest.mark.sem("SEM-STATE-1")
 def test_the_states_that_only_a_redrive_leaves_are_the_four_ends() -> None:
-    """Terminal is what the table leaves, and final but for the dead: SKIPPED is only ever inserted."""
+    """Terminal is what the table leaves, and final but for the dead: SKIPPED is only ever inserted.
+
+    A discard of what is dead leaves it where it is.
+    """
     assert {State.SUCCEEDED, State.DEAD, State.CANCELLED, State.SKIPPED} == TERMINAL
     assert State.SKIPPED not in {r.target for r in TRANSITIONS}
     assert set(State) == UNFINISHED | TERMINAL
-    assert {(r.source, r.event) for r in TRANSITIONS if r.source in TERMINAL} == {(State.DEAD, Event.REDRIVE)}
+    assert {(r.source, r.event) for r in TRANSITIONS if r.source in TERMINAL} == {
+        (State.DEAD, Event.REDRIVE),
+        (State.DEAD, Event.DISCARD),
+    }
+    assert {r.target for r in rows(Event.DISCARD)} == {State.DEAD}
 
 
 def test_every_unfinished_state_leads_to_an_end_and_is_reached_from_the_first() -> None:
@@ -124,15 +133,23 @@ class TestEveryRow:
 
     def test_an_end_is_written_with_what_is_owed(self, entry: Row) -> None:
         """Whoever ends an execution also says what is left to do (R14)."""
-        assert (Effect.END in entry.effects) == (entry.target in TERMINAL)
+        ends = entry.target in TERMINAL and entry.source not in TERMINAL
+
+        assert (Effect.END in entry.effects) == ends
 
     def test_an_end_is_left_by_opening_a_generation(self, entry: Row) -> None:
         """And nothing else opens one."""
-        assert (Effect.REOPEN in entry.effects) == (entry.source in TERMINAL)
+        assert (Effect.REOPEN in entry.effects) == (entry.source in TERMINAL and entry.target not in TERMINAL)
+
+    def test_a_person_who_has_seen_a_death_may_set_it_aside(self, entry: Row) -> None:
+        """And nothing else stays where it is once it has ended."""
+        assert (Effect.SET_ASIDE in entry.effects) == (entry.source in TERMINAL and entry.target in TERMINAL)
 
     def test_a_death_is_shown_to_a_person(self, entry: Row) -> None:
         """The attention index holds every dead execution and no other."""
-        assert (Effect.LETTER in entry.effects) == (entry.target is State.DEAD)
+        dies = entry.target is State.DEAD and entry.source is not State.DEAD
+
+        assert (Effect.LETTER in entry.effects) == dies
 
     def test_a_retry_has_a_time(self, entry: Row) -> None:
         """Whatever comes back from a run waits for an instant."""

@@ -22,6 +22,9 @@ class EventName(Enum):
     TICK_POISONED = "tick_poisoned"  # a job whose tick cannot be decided: it is set aside, the others go on
     EXECUTION_QUEUED = "execution_queued"
     EXECUTION_REDRIVEN = "execution_redriven"  # a new generation of what was dead; measurement: generation
+    EXECUTION_DISCARDED = "execution_discarded"  # somebody took a dead one off the list
+    REDRIVE_ORDERED = "redrive_ordered"  # an order to redrive many was given
+    REDRIVE_ORDER_ENDED = "redrive_order_ended"  # label: status; measurement: redriven
     EXECUTION_SKIPPED = "execution_skipped"  # label: reason
     EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs
     CLAIM_REFUSED = "claim_refused"  # label: reason

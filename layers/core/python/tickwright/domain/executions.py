@@ -117,6 +117,14 @@ class PassedOver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded:
+    """That somebody has taken a dead execution off the attention list, when, and why."""
+
+    at: Instant
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One row of the ledger. Times are UTC milliseconds; `ttl` is in seconds, as the store's expiry demands."""
 
@@ -155,6 +163,8 @@ class Execution:
     passed: PassedOver | None = None
     nominal: str | None = None  # of a tick that a clock change or a window has moved: where the schedule names it
     tzdata: str | None = None  # the zone rules that its tick was found by
+    discarded: Discarded | None = None
+    rerun_of: ExecutionKey | None = None  # of its job, with another payload: then it has one of its own
     ttl: int | None = None
 
     def __post_init__(self) -> None:
@@ -166,6 +176,7 @@ class Execution:
         assert (self.wait_key is None) == (self.wait_at is None)
         assert 0 <= self.attempt <= self.max_attempts
         assert self.lease_epoch >= self.attempt
+        assert self.discarded is None or (self.state is State.DEAD and self.failed_at is None)
 
     @property
     def ref(self) -> ExecutionRef:

@@ -30,6 +30,9 @@ class Code(Enum):
     OVERLAP = "overlap"  # a run of the job is unfinished and its policy does not allow another
     ALREADY_FINISHED = "already_finished"
     NOT_DEAD = "not_dead"
+    DISCARDED = "discarded"  # taken off the list of the dead: it is not run again under another payload
+    ORDER_OVER = "order_over"  # the order has ended
+    TOO_MANY_ORDERS = "too_many_orders"
     LEASE_LOST = "lease_lost"
     CANCELLED = "cancelled"
     DEADLINE = "deadline"
@@ -75,4 +78,5 @@ class Refusal:
 
 NO_SUCH_JOB = Refusal(code=Code.NOT_FOUND, detail="There is no such job; check the jobId.")
 NO_SUCH_VERSION = Refusal(code=Code.NOT_FOUND, detail="The job has no such version; list its versions.")
+NO_SUCH_ORDER = Refusal(code=Code.NOT_FOUND, detail="There is no such order; it is kept for a week after its end.")
 NO_SUCH_EXECUTION = Refusal(code=Code.NOT_FOUND, detail="There is no such execution; check the executionId.")

@@ -38,6 +38,7 @@ class Event(Enum):
     EXPIRE = "expire"
     REAP = "reap"
     REDRIVE = "redrive"
+    DISCARD = "discard"
 
 
 class Guard(Enum):
@@ -51,6 +52,7 @@ class Guard(Enum):
     IN_TIME = "now < deadlineAt"
     ASKED_SELDOM = "retryAfters < limit"
     NOTHING_OWED = "nothing is owed"
+    ON_THE_LIST = "on the attention list, and nothing is owed"
 
 
 class Fence(Enum):
@@ -76,7 +78,8 @@ class Effect(Enum):
     END = "set finishedAt, and owed or ttl"
     FORGET_NOTED = "remove what was noted"
     LETTER = "set failedAt: the attention index"
-    REOPEN = "generation + 1, leaseEpoch + 1, attempts and run deadline anew; remove finishedAt, failedAt, ttl"
+    REOPEN = "generation + 1, leaseEpoch + 1, attempts and deadline anew; remove finishedAt, failedAt, discarded, ttl"
+    SET_ASIDE = "leaseEpoch + 1; set discarded; remove failedAt: off the attention index"
 
 
 class Row(NamedTuple):
@@ -139,11 +142,12 @@ TRANSITIONS: tuple[Row, ...] = (
     Row(_S.CANCELLING, _E.REAP,        _G.ALWAYS,        _S.CANCELLED,  _F.EXPIRED, _OVER),
 
     Row(_S.DEAD,       _E.REDRIVE,     _G.NOTHING_OWED,  _S.QUEUED,     _F.SEEN,    (_X.REOPEN,)),
+    Row(_S.DEAD,       _E.DISCARD,     _G.ON_THE_LIST,   _S.DEAD,       _F.SEEN,    (_X.SET_ASIDE,)),
 )
 # fmt: on
 
-# An end is what only a redrive leaves, which opens a new generation.
-TERMINAL = frozenset(State) - {row.source for row in TRANSITIONS if row.event is not Event.REDRIVE}
+# An end is what only a redrive leaves, which opens a new generation; a discard leaves it where it is.
+TERMINAL = frozenset(State) - {row.source for row in TRANSITIONS if row.event not in {Event.REDRIVE, Event.DISCARD}}
 UNFINISHED = frozenset(State) - TERMINAL
 
 # The negative space. A pair without a row is a duplicate signal, which is normal and changes nothing (IGNORED), or
@@ -173,8 +177,8 @@ REFUSED: frozenset[tuple[State, Event]] = frozenset(
             if state is not State.RUNNING
         ),
         *((state, Event.STOPPED) for state in State if state is not State.CANCELLING),
-        # Only what has died is given another chance.
-        *((state, Event.REDRIVE) for state in State if state is not State.DEAD),
+        # Only what has died is given another chance, or given up.
+        *((state, event) for event in (Event.REDRIVE, Event.DISCARD) for state in State if state is not State.DEAD),
         # Terminal is final: what has ended otherwise cannot be cancelled.
         *((state, Event.CANCEL) for state in (State.SUCCEEDED, State.DEAD, State.SKIPPED)),
     }

@@ -1,6 +1,7 @@
 """The watch loop: looks after journal pages whose time has come, from the start of each partition, without a cursor.
 
-A shell around services/resolve.py: any number may run, and none needs a lease. Promise: SEM-JOURNAL-2.
+Then it carries out what orders to redrive have left to do. A shell around services/resolve.py and
+services/redrive_orders.py: any number may run, and none needs a lease. Promises: SEM-JOURNAL-2, SEM-DLQ-2.
 """
 
 import asyncio
@@ -9,9 +10,11 @@ from dataclasses import dataclass, field
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
 from tickwright.domain.journal import Page
+from tickwright.domain.redrive_orders import Order, OrderStatus
 from tickwright.loops.scheduler import sleep_or_stop
 from tickwright.ports.faults import Unavailable
 from tickwright.services.kit import Kit
+from tickwright.services.redrive_orders import move_on
 from tickwright.services.resolve import resolve
 
 
@@ -38,8 +41,33 @@ class WatchLoop:
             except Unavailable as fault:
                 self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, bucket=str(bucket))
             except Exception as fault:  # noqa: BLE001 - a page that cannot be read; the other buckets are looked at
-                self._announce(bucket, fault)
+                self._announce(fault, bucket=str(bucket))
+        await self._move_orders_on()
         return pages
+
+    async def _move_orders_on(self) -> None:
+        """All orders that run, each for itself; one that has ended stays for a while to be looked at."""
+        after_key: str | None = None
+        try:
+            while not self._stop.is_set():
+                page = await self.kit.store.redrive_orders(None, limit=limits.LIST_PAGE_MAX, after_key=after_key)
+                for order in page.items:
+                    if order.status is OrderStatus.RUNNING and not self._stop.is_set():
+                        await self._move_on(order)
+                if (after_key := page.next_key) is None:
+                    return
+        except Unavailable as fault:
+            self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__)
+        except Exception as fault:  # noqa: BLE001 - an order that cannot be read; it is announced at each look
+            self._announce(fault)
+
+    async def _move_on(self, order: Order) -> None:
+        try:
+            await move_on(self.kit, order)
+        except Unavailable as fault:
+            self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, orderId=order.order_id)
+        except Exception as fault:  # noqa: BLE001 - it is announced, and the others are carried out
+            self._announce(fault, orderId=order.order_id)
 
     async def _look_at(self, bucket: int) -> int:
         pages = await self.kit.store.pages(bucket, until=self.kit.clock.now(), limit=limits.JOURNAL_PAGES_A_LOOK)
@@ -56,8 +84,8 @@ class WatchLoop:
         except Unavailable:
             raise
         except Exception as fault:  # noqa: BLE001 - it is announced, and comes again at the next look
-            self._announce(page.bucket, fault)
+            self._announce(fault, bucket=str(page.bucket))
 
-    def _announce(self, bucket: int, fault: Exception) -> None:
+    def _announce(self, fault: Exception, **about: str) -> None:
         name = type(fault).__name__
-        self.kit.emit(EventName.LOOP_BROKE, bucket=str(bucket), fault=name, detail=str(fault)[:500])
+        self.kit.emit(EventName.LOOP_BROKE, fault=name, detail=str(fault)[:500], **about)

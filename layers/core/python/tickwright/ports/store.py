@@ -17,7 +17,10 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 
 ItemT = TypeVar("ItemT")
@@ -90,6 +93,10 @@ class Store(Protocol):
         """Delete a page, whose kept entries stand elsewhere. Deleting one that is gone is no error."""
         ...
 
+    async def put_log(self, log: StoredLog) -> None:
+        """Put or replace the log of one attempt: only the holder of its epoch writes it."""
+        ...
+
     # --- strong reads -------------------------------------------------------------------------------------------
     async def head(self, job_id: JobId) -> Head | None:
         """One head."""
@@ -145,6 +152,24 @@ class Store(Protocol):
         """A tenant's calendars by name, as they stand now, retired ones too."""
         ...
 
+    async def logs_of(self, ref: ExecutionRef, *, limit: int, after_key: str | None = None) -> Listing[StoredLog]:
+        """The logs of an execution's attempts, newest first. One may be there a while after its `expires_at`."""
+        ...
+
+    async def redrive_order(self, tenant_id: TenantId, order_id: OrderId) -> Order | None:
+        """One order to redrive."""
+        ...
+
+    async def redrive_orders(
+        self, tenant_id: TenantId | None, *, limit: int, after_key: str | None = None
+    ) -> Listing[Order]:
+        """A tenant's orders, or (None) everybody's; those that have ended too."""
+        ...
+
+    async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
+        """The payload that an execution has of its own."""
+        ...
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""
         ...
@@ -174,7 +199,13 @@ class Store(Protocol):
         ...
 
     async def attention_eventually(
-        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+        self,
+        tenant_id: TenantId,
+        *,
+        limit: int,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        after_key: str | None = None,
     ) -> Listing[ExecutionRef]:
-        """A tenant's dead executions, newest `failed_at` first."""
+        """A tenant's dead executions, newest `failed_at` first; both ends of the range belong to it."""
         ...

@@ -25,6 +25,7 @@ from tickwright.ports.queue import Hint
 from tickwright.ports.runner import Invocation, Runner
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
 from tickwright.services.kit import Kit
+from tickwright.services.payloads import with_own_payload
 from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
 
 
@@ -116,7 +117,10 @@ async def _attempt(
         known = ", ".join(sorted(worker.runners))
         message = f"This worker runs no {definition.spec.target.kind!r} targets, only {known}."
         return Fatal(error=an_error("UnknownTarget", message))
-    return await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, definition)
+    given = await with_own_payload(worker.kit, claimed.execution, definition)
+    if given is None:
+        return Fatal(error=an_error("PayloadMissing", "The payload that this run was asked for with does not exist."))
+    return await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, given)
 
 
 def _stopping_ms(durations: Durations) -> int:

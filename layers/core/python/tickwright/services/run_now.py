@@ -75,9 +75,10 @@ def overlap(ref: ExecutionRef) -> Refusal:
     return Refusal(code=Code.OVERLAP, detail=detail)
 
 
-async def _start(kit: Kit, head: Head, request: RequestKey | None) -> Execution | Refusal:
+def a_manual_run(kit: Kit, head: Head) -> Execution:
+    """A run outside the schedule, of the job as it is now."""
     now = kit.clock.now()
-    execution = Execution(
+    return Execution(
         job_id=head.job_id,
         key=manual_key(now, kit.entropy.token()),
         tenant_id=head.tenant_id,
@@ -90,6 +91,10 @@ async def _start(kit: Kit, head: Head, request: RequestKey | None) -> Execution 
         cause=Cause.MANUAL,
         run_deadline_at=run_deadline(now, head),
     )
+
+
+async def _start(kit: Kit, head: Head, request: RequestKey | None) -> Execution | Refusal:
+    execution = a_manual_run(kit, head)
     await kit.store.put_page(page_naming(kit, head, execution))
     outcomes = await kit.store.write_together(_writes(kit, head, execution, request))
     if not all(isinstance(outcome, Applied) for outcome in outcomes):

@@ -10,6 +10,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 
+PAYLOAD = "PAYLOAD#"
 CALENDAR = "CALENDAR#"  # what the keys of all calendars begin with
 _CHECK_AT_DIGITS = 15  # milliseconds until the year 33658, fixed so that keys sort as instants do
 
@@ -102,6 +103,26 @@ def calendar(tenant_id: TenantId, name: str) -> Item:
 def calendar_version(tenant_id: TenantId, name: str, version: int) -> Item:
     """One version of it."""
     return _control(f"TENANT#{tenant_id}", f"CALENDARVERSION#{name}#{version:010d}")
+
+
+# The log of one attempt, of up to 16 KB: put once, where the attempt said anything (1 a KB), queried strongly when
+# somebody reads it (1 for each 4 KB). The partition is the execution, whose logs are one range by epoch.
+def log(ref: ExecutionRef, place: str) -> Item:
+    """One log."""
+    return _control(f"LOG#{ref.id}", place)
+
+
+# An order to redrive: put at each step of it (2 a KB in a transaction; up to 6 KB while it has many in hand), read
+# strongly by who looks at it (1), and with all others at each look of the watch (1 for each 4 KB, at least 1).
+def order(tenant_id: TenantId, order_id: str) -> Item:
+    """One order of a tenant; all lie in one partition."""
+    return _control("REDRIVES", f"{tenant_id}#{order_id}")
+
+
+# The payload that one execution has of its own: put once in its transaction (2 a KB), read strongly by each attempt.
+def own_payload(ref: ExecutionRef) -> Item:
+    """One execution's."""
+    return _control(f"{PAYLOAD}{ref.job_id}", ref.key)
 
 
 def _control(pk: str, sk: str) -> Item:

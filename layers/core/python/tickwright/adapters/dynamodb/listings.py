@@ -11,6 +11,8 @@ from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.instants import Instant, to_key
 from tickwright.domain.lanes import Lane
 
+_END_OF_TIME = 1 << 53  # later than any instant that a store is given
+
 
 def executions_of(job_id: JobId, since: Instant | None) -> tuple[Query, Item]:
     """A job's executions, all of them or down to a time."""
@@ -70,6 +72,40 @@ def calendars_of(tenant_id: TenantId) -> tuple[Query, Item]:
 def calendar_key(last: Item) -> str:
     """Where a tenant's next calendars begin."""
     return wire.as_text(last["sk"]).removeprefix(keys.CALENDAR)
+
+
+def logs_of(ref: ExecutionRef) -> tuple[Query, Item]:
+    """The logs of an execution."""
+    return queries.LOGS_OF_EXECUTION, {"pk": keys.log(ref, "")["pk"]}
+
+
+def log_key(last: Item) -> str:
+    """Where an execution's next logs begin."""
+    return wire.as_text(last["sk"])
+
+
+def orders_of(tenant_id: TenantId | None) -> tuple[Query, Item]:
+    """A tenant's orders, or everybody's."""
+    key = keys.order(tenant_id or TenantId(""), "")
+    if tenant_id is None:
+        return queries.ORDERS, {"pk": key["pk"]}
+    return queries.ORDERS_OF_TENANT, {"pk": key["pk"], "prefix": key["sk"]}
+
+
+def order_key(last: Item) -> str:
+    """Where the next orders begin."""
+    return wire.as_text(last["sk"])
+
+
+def after_order(next_key: str) -> Item:
+    """The key to go on after."""
+    return keys.order(TenantId(""), "") | {"sk": wire.text(next_key)}
+
+
+def attention_of(tenant_id: TenantId, since: Instant | None, until: Instant | None) -> Item:
+    """A tenant's dead executions of a stretch of time, or of all time."""
+    ends = {"since": wire.number(since or 0), "until": wire.number(_END_OF_TIME if until is None else until)}
+    return {"tenantId": wire.text(tenant_id), **ends}
 
 
 def attention_key(last: Item) -> str:

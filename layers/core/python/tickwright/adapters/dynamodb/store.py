@@ -15,7 +15,7 @@ from tickwright.adapters.dynamodb.asked import asked_of
 from tickwright.adapters.dynamodb.batches import write_each
 from tickwright.adapters.dynamodb.engine import Engine, Options
 from tickwright.adapters.dynamodb.expressions import queries
-from tickwright.adapters.dynamodb.items import control, executions, jobs, journal
+from tickwright.adapters.dynamodb.items import control, executions, jobs, journal, logs, redrives
 from tickwright.adapters.dynamodb.reader import Reader
 from tickwright.adapters.dynamodb.single import write_alone
 from tickwright.adapters.dynamodb.tables import Table, TableNames
@@ -30,7 +30,10 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.clock import Clock
 from tickwright.ports.entropy import Entropy
@@ -91,6 +94,10 @@ class DynamoDbStore:
         await self._engine.ask(
             "delete_item", {"TableName": self._engine.name_of(Table.JOURNAL), "Key": keys.page_of(page)}
         )
+
+    async def put_log(self, log: StoredLog) -> None:
+        """Put or replace it. No condition: the epoch in the key is its writer's alone."""
+        await self._put(Table.CONTROL, logs.to_item(log))
 
     async def put_api_key(self, api_key: ApiKey) -> None:
         """Put or replace it."""
@@ -187,6 +194,37 @@ class DynamoDbStore:
             next_key=None if last is None else listings.calendar_key(last),
         )
 
+    async def logs_of(self, ref: ExecutionRef, *, limit: int, after_key: str | None = None) -> Listing[StoredLog]:
+        """The logs of an execution's attempts, newest first."""
+        query, values = listings.logs_of(ref)
+        after = None if after_key is None else keys.log(ref, after_key)
+        items, last = await self._reader.page(query, values, limit=limit, after=after)
+        return Listing(
+            items=[logs.from_item(item) for item in items], next_key=None if last is None else listings.log_key(last)
+        )
+
+    async def redrive_order(self, tenant_id: TenantId, order_id: OrderId) -> Order | None:
+        """One order."""
+        item = await self._reader.get(Table.CONTROL, keys.order(tenant_id, order_id))
+        return None if item is None else redrives.order_from_item(item)
+
+    async def redrive_orders(
+        self, tenant_id: TenantId | None, *, limit: int, after_key: str | None = None
+    ) -> Listing[Order]:
+        """A tenant's orders, or everybody's."""
+        query, values = listings.orders_of(tenant_id)
+        after = None if after_key is None else listings.after_order(after_key)
+        items, last = await self._reader.page(query, values, limit=limit, after=after)
+        return Listing(
+            items=[redrives.order_from_item(item) for item in items],
+            next_key=None if last is None else listings.order_key(last),
+        )
+
+    async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
+        """The payload that an execution has of its own."""
+        item = await self._reader.get(Table.CONTROL, keys.own_payload(ref))
+        return None if item is None else redrives.own_payload_from_item(item)
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""
         item = await self._reader.get(Table.CONTROL, keys.api_key(key_hash))
@@ -220,11 +258,17 @@ class DynamoDbStore:
         )
 
     async def attention_eventually(
-        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+        self,
+        tenant_id: TenantId,
+        *,
+        limit: int,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        after_key: str | None = None,
     ) -> Listing[ExecutionRef]:
         """A tenant's dead executions, newest first."""
         after = None if after_key is None else listings.after_attention(tenant_id, after_key)
-        values = {"tenantId": wire.text(tenant_id)}
+        values = listings.attention_of(tenant_id, since, until)
         items, last = await self._reader.page(queries.ATTENTION, values, limit=limit, after=after)
         return Listing(
             items=[executions.ref_of(item) for item in items],

@@ -10,10 +10,14 @@ from typing import Any, Generic, TypeVar
 from tickwright.adapters.embedded.codec import Codec
 from tickwright.domain.changes import calendars, executions, heads, moves
 from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page, PutPage
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.own_payloads import KeepOwnPayload, OwnPayload, PutOwnPayload
+from tickwright.domain.redrive_orders import Order, PutOrder
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, PutIdempotency, PutName
 
 ItemT = TypeVar("ItemT")
@@ -97,6 +101,21 @@ IDEMPOTENCY = Entity(
 )
 NAMES = Entity(codec=Codec(NameRecord), columns=lambda _record: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 CALENDARS = Entity(codec=Codec(Calendar), columns=lambda _calendar: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
+LOGS = Entity(
+    codec=Codec(StoredLog), columns=lambda log: (log.expires_at,), load=_LOAD_CONTROL, save=_SAVE_CONTROL
+)
+ORDERS = Entity(
+    codec=Codec(Order, sparse=True),
+    columns=lambda order: (order.expires_at,),
+    load=_LOAD_CONTROL,
+    save=_SAVE_CONTROL,
+)
+OWN_PAYLOADS = Entity(
+    codec=Codec(OwnPayload),
+    columns=lambda payload: (payload.expires_at,),
+    load=_LOAD_CONTROL,
+    save=_SAVE_CONTROL,
+)
 API_KEYS = Entity(codec=Codec(ApiKey), columns=lambda _key: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 
 
@@ -133,6 +152,21 @@ def _kept(change: calendars.PutCalendarVersion) -> Key:
     return calendar_version_key(change.calendar.tenant_id, change.calendar.name, change.calendar.version)
 
 
+def log_key(ref: ExecutionRef, place: str) -> Key:
+    """The log of one attempt; those of an execution lie in the order of their epochs."""
+    return f"LOG#{ref.id}", place
+
+
+def order_key(tenant_id: str, order_id: str) -> Key:
+    """An order to redrive: all lie together, a tenant's beside one another, for whoever carries them out."""
+    return "REDRIVES", f"{tenant_id}#{order_id}"
+
+
+def own_payload_key(ref: ExecutionRef) -> Key:
+    """The payload that one execution has of its own."""
+    return f"PAYLOAD#{ref.job_id}", ref.key
+
+
 def api_key_key(key_hash: str) -> Key:
     """The API key with this hash."""
     return f"KEY#{key_hash}", "KEY"
@@ -146,7 +180,7 @@ def page_key(page: Page) -> Key:
 _OF_EXECUTIONS = (
     *(executions.Insert, executions.Claim, executions.Heartbeat, executions.Succeed, executions.Fail, executions.Reap),
     *(executions.StrikeOwed, moves.Stop, moves.ReapStopping, moves.PutOff, moves.Cancel, moves.Release, moves.Expire),
-    moves.Redrive,
+    *(moves.Redrive, moves.Discard),
 )
 _OF_HEADS = (heads.PutHead, heads.Advance, heads.Rewrite, heads.Occupy, heads.StillOpen, heads.Reopen)
 
@@ -161,5 +195,8 @@ PLACES: dict[type, tuple[Entity[Any], Callable[[Any], Key]]] = {
     PutIdempotency: (IDEMPOTENCY, lambda change: idempotency_key(change.record.tenant_id, change.record.key)),
     calendars.PutCalendar: (CALENDARS, _current),
     calendars.PutCalendarVersion: (CALENDARS, _kept),
+    PutOrder: (ORDERS, lambda change: order_key(change.order.tenant_id, change.order.order_id)),
+    PutOwnPayload: (OWN_PAYLOADS, lambda change: own_payload_key(change.ref)),
+    KeepOwnPayload: (OWN_PAYLOADS, lambda change: own_payload_key(change.ref)),
     PutName: (NAMES, lambda change: name_key(change.record.tenant_id, change.record.name)),
 }

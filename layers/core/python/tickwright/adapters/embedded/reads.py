@@ -7,7 +7,19 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from tickwright.adapters.embedded.entities import CALENDARS, EXECUTIONS, HEADS, PAGES, Entity, Key, calendar_key
+from tickwright.adapters.embedded.entities import (
+    CALENDARS,
+    EXECUTIONS,
+    HEADS,
+    LOGS,
+    ORDERS,
+    PAGES,
+    Entity,
+    Key,
+    calendar_key,
+    log_key,
+    order_key,
+)
 from tickwright.adapters.readable import readable
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
@@ -15,7 +27,9 @@ from tickwright.domain.instants import Instant, from_key, to_key
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
+from tickwright.domain.redrive_orders import Order
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.ports.store import Listing
 
 ItemT = TypeVar("ItemT")
@@ -43,11 +57,17 @@ _JOBS = """
 """
 _ATTENTION = """
     SELECT failed_at, job_id, key FROM executions
-    WHERE tenant_id = :tenant_id AND failed_at IS NOT NULL AND (failed_at, job_id, key) < (:failed_at, :job_id, :key)
+    WHERE tenant_id = :tenant_id AND failed_at >= :since AND failed_at <= :until
+        AND (failed_at, job_id, key) < (:failed_at, :job_id, :key)
     ORDER BY failed_at DESC, job_id DESC, key DESC LIMIT :limit
 """
 # `$` follows `#`: the end of the calendars, of which each key begins with CALENDAR#.
 _CALENDARS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'CALENDAR$' ORDER BY sk LIMIT ?"
+_LOGS = "SELECT doc FROM control WHERE pk = ? AND sk < ? ORDER BY sk DESC LIMIT ?"
+_ORDERS = """
+    SELECT doc, sk FROM control
+    WHERE pk = :pk AND sk >= :first AND sk < :first || CAST(x'FF' AS TEXT) AND sk > :after ORDER BY sk LIMIT :limit
+"""
 _AFTER_ALL_KEYS = "~"  # keys begin with digits
 _AFTER_ALL_INSTANTS = 1 << 62
 _BEFORE_ALL = "-1"
@@ -119,12 +139,20 @@ def jobs(
     return Listing(items=[JobId(job_id) for _, job_id in listing.items], next_key=listing.next_key)
 
 
-def attention(
-    connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, after_key: str | None
+def attention(  # noqa: PLR0913 - a range takes its ends
+    connection: sqlite3.Connection,
+    tenant_id: TenantId,
+    *,
+    limit: int,
+    since: Instant | None,
+    until: Instant | None,
+    after_key: str | None,
 ) -> Listing[ExecutionRef]:
     """By the index executions_attention, backwards."""
     failed_at, job_id, key = _attention_place(after_key)
-    given = {"tenant_id": tenant_id, "failed_at": failed_at, "job_id": job_id, "key": key, "limit": limit + 1}
+    place = {"failed_at": failed_at, "job_id": job_id, "key": key}
+    ends = {"since": since or 0, "until": _AFTER_ALL_INSTANTS if until is None else until}
+    given = {"tenant_id": tenant_id, **place, **ends, "limit": limit + 1}
     rows = connection.execute(_ATTENTION, given).fetchall()
     listing = _listing(rows, limit, lambda row: row, lambda row: _SEPARATOR.join((to_key(row[0]), *row[1:])))
     refs = [ExecutionRef(JobId(job_id), ExecutionKey(key)) for _, job_id, key in listing.items]
@@ -137,6 +165,25 @@ def calendars(
     """By the primary key. No calendar has an empty name, so the first comes behind it."""
     rows = connection.execute(_CALENDARS, (*calendar_key(tenant_id, after_key or ""), limit + 1)).fetchall()
     return _listing(rows, limit, lambda row: CALENDARS.codec.load(row[0]), lambda found: found.name)
+
+
+def logs(
+    connection: sqlite3.Connection, ref: ExecutionRef, *, limit: int, after_key: str | None
+) -> Listing[StoredLog]:
+    """By the primary key, backwards."""
+    rows = connection.execute(_LOGS, (*log_key(ref, after_key or _AFTER_ALL_KEYS), limit + 1)).fetchall()
+    return _listing(rows, limit, lambda row: LOGS.codec.load(row[0]), lambda found: found.place)
+
+
+def orders(
+    connection: sqlite3.Connection, tenant_id: TenantId | None, *, limit: int, after_key: str | None
+) -> Listing[Order]:
+    """By the primary key: everybody's, or one tenant's."""
+    pk, first = order_key(tenant_id or "", "")
+    given = {"pk": pk, "first": first if tenant_id else "", "after": after_key or "", "limit": limit + 1}
+    rows = connection.execute(_ORDERS, given).fetchall()
+    listing = _listing(rows, limit, lambda row: row, lambda row: str(row[1]))
+    return Listing(items=[ORDERS.codec.load(row[0]) for row in listing.items], next_key=listing.next_key)
 
 
 def _attention_place(after_key: str | None) -> tuple[int, str, str]:

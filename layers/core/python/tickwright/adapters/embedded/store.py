@@ -22,7 +22,10 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import AnyChange, Applied, Listing, Outcome, Unknown
@@ -64,6 +67,10 @@ class EmbeddedStore:
     async def delete_page(self, page: Page) -> None:
         """Delete it, if it is there."""
         await self._write(lambda connection: connection.execute(entities.DELETE_PAGE, entities.page_key(page)))
+
+    async def put_log(self, log: StoredLog) -> None:
+        """Put or replace it."""
+        await self._put(entities.LOGS, entities.log_key(log.ref, log.place), log)
 
     async def put_api_key(self, api_key: ApiKey) -> None:
         """Put or replace it."""
@@ -136,6 +143,24 @@ class EmbeddedStore:
         """A tenant's calendars by name."""
         return await self._read(partial(reads.calendars, tenant_id=tenant_id, limit=limit, after_key=after_key))
 
+    async def logs_of(self, ref: ExecutionRef, *, limit: int, after_key: str | None = None) -> Listing[StoredLog]:
+        """The logs of an execution's attempts, newest first."""
+        return await self._read(partial(reads.logs, ref=ref, limit=limit, after_key=after_key))
+
+    async def redrive_order(self, tenant_id: TenantId, order_id: OrderId) -> Order | None:
+        """One order."""
+        return await self._item(entities.ORDERS, entities.order_key(tenant_id, order_id))
+
+    async def redrive_orders(
+        self, tenant_id: TenantId | None, *, limit: int, after_key: str | None = None
+    ) -> Listing[Order]:
+        """Everybody's orders, or a tenant's."""
+        return await self._read(partial(reads.orders, tenant_id=tenant_id, limit=limit, after_key=after_key))
+
+    async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
+        """The payload that an execution has of its own."""
+        return await self._item(entities.OWN_PAYLOADS, entities.own_payload_key(ref))
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""
         return await self._item(entities.API_KEYS, entities.api_key_key(key_hash))
@@ -160,11 +185,19 @@ class EmbeddedStore:
         return await self._read(asked)
 
     async def attention_eventually(
-        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+        self,
+        tenant_id: TenantId,
+        *,
+        limit: int,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        after_key: str | None = None,
     ) -> Listing[ExecutionRef]:
         """A tenant's dead executions, newest first."""
-        asked = partial(reads.attention, tenant_id=tenant_id, limit=limit, after_key=after_key)
-        return await self._read(asked)
+        ends = {"since": since, "until": until}
+        return await self._read(
+            partial(reads.attention, tenant_id=tenant_id, limit=limit, after_key=after_key, **ends)
+        )
 
     # --- how the database is asked ------------------------------------------------------------------------------
     async def _read(self, work: Callable[[sqlite3.Connection], ItemT]) -> ItemT:

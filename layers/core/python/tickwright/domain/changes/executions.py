@@ -48,6 +48,8 @@ def _guard_holds(guard: Guard, old: Execution, by: By) -> bool:
             return old.retry_afters < limits.RETRY_AFTER_MAX
         case Guard.NOTHING_OWED:
             return not old.owed
+        case Guard.ON_THE_LIST:
+            return old.failed_at is not None and not old.owed
         case Guard.ALWAYS | Guard.GIVING_UP:
             return True
 

@@ -7,7 +7,7 @@ SEM-CANCEL-1, SEM-CANCEL-2, SEM-RETRY-3, SEM-REDRIVE-1.
 from dataclasses import dataclass, replace
 
 from tickwright.domain.changes.executions import NO_LEASE, By, ended, permitted
-from tickwright.domain.executions import Execution, Owed, Reason
+from tickwright.domain.executions import Discarded, Execution, Owed, Reason
 from tickwright.domain.ids import Epoch, ExecutionRef
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import Event, State
@@ -211,9 +211,36 @@ class Redrive:
             started_at=None,
             finished_at=None,
             failed_at=None,
+            discarded=None,
             ttl=None,
         )
 
     def mine(self, old: Execution) -> bool:
         """Opened at this instant, whatever has become of it since."""
         return old.lease_epoch > self.seen_epoch and old.redriven_at == self.now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discard:
+    """Take what is dead off the attention list: it stays DEAD, with the reason why nobody wants it run again.
+
+    The epoch rises, so whoever was about to redrive what was on the list is refused.
+    """
+
+    ref: ExecutionRef
+    seen_epoch: Epoch
+    now: Instant
+    reason: str
+
+    def decide(self, old: Execution | None) -> Execution | None:
+        """As it was seen, on the list, and owing nothing."""
+        by = By(state=State.DEAD, epoch=self.seen_epoch)
+        if old is None or not permitted(old, Event.DISCARD, State.DEAD, by):
+            return None
+        discarded = Discarded(at=self.now, reason=self.reason)
+        return replace(old, lease_epoch=Epoch(old.lease_epoch + 1), failed_at=None, discarded=discarded)
+
+    def mine(self, old: Execution) -> bool:
+        """Discarded at this instant, from the epoch that was seen."""
+        epoch = Epoch(self.seen_epoch + 1)
+        return old.lease_epoch == epoch and old.discarded == Discarded(at=self.now, reason=self.reason)

@@ -145,7 +145,17 @@ REDRIVE = Write(
         SET #state = :queued, #generation = #generation + :one, #leaseEpoch = #leaseEpoch + :one,
             #maxAttempts = #attempt + :attempts, #retryAfters = :none, #runDeadlineAt = :runDeadlineAt,
             #redrivenAt = :now
-        REMOVE #reason, #startedAt, #finishedAt, #failedAt, #ttl
+        REMOVE #reason, #startedAt, #finishedAt, #failedAt, #discarded, #ttl
     """,
     moves=(Event.REDRIVE, State.QUEUED),
+)
+
+DISCARD = Write(
+    says="What is dead as it was seen, is on the list and owes nothing, leaves the list; the epoch fences who saw it.",
+    condition="""
+        #state = :dead AND #leaseEpoch = :seenEpoch AND attribute_exists(#failedAt) AND attribute_not_exists(#owed)
+    """,
+    update="SET #discarded = :discarded, #leaseEpoch = #leaseEpoch + :one REMOVE #failedAt",
+    moves=(Event.DISCARD, State.DEAD),
+    batched=False,
 )

@@ -41,10 +41,10 @@ JOBS_OF_TENANT_NAMED = Query(
     condition="#tenantId = :tenantId AND begins_with(#listedAs, :prefix)",
 )
 ATTENTION = Query(
-    says="A tenant's dead executions, newest first.",
+    says="A tenant's dead executions of a stretch of time, newest first.",
     table=Table.EXECUTIONS,
     index="attention",
-    condition="#tenantId = :tenantId",
+    condition="#tenantId = :tenantId AND #failedAt BETWEEN :since AND :until",
     newest_first=True,
 )
 EXECUTIONS_OF_JOB = Query(
@@ -61,6 +61,22 @@ EXECUTIONS_OF_JOB_SINCE = Query(
 )
 CALENDARS_OF_TENANT = Query(
     says="A tenant's calendars by name.",
+    table=Table.CONTROL,
+    condition="#pk = :pk AND begins_with(#sk, :prefix)",
+)
+LOGS_OF_EXECUTION = Query(
+    says="The logs of an execution's attempts, newest first.",
+    table=Table.CONTROL,
+    condition="#pk = :pk",
+    newest_first=True,
+)
+ORDERS = Query(
+    says="All orders to redrive.",
+    table=Table.CONTROL,
+    condition="#pk = :pk",
+)
+ORDERS_OF_TENANT = Query(
+    says="A tenant's orders to redrive.",
     table=Table.CONTROL,
     condition="#pk = :pk AND begins_with(#sk, :prefix)",
 )

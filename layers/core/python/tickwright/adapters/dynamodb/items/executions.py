@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tickwright.adapters.dynamodb.items.shape import FLAG, FRACTION, NUMBER, TEXT, Field, Shape, nested, one_of, set_of
 from tickwright.adapters.dynamodb.wire import Item, Value, as_text
-from tickwright.domain.executions import Cause, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
+from tickwright.domain.executions import Cause, Discarded, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId
 from tickwright.domain.lanes import Lane
 from tickwright.domain.transitions import State
@@ -18,6 +18,7 @@ _ERROR = Shape(
         Field("fingerprint", "fingerprint", TEXT),
     ),
 )
+_DISCARDED = Shape(Discarded, (Field("at", "at", NUMBER), Field("reason", "reason", TEXT)))
 _PASSED = Shape(
     PassedOver,
     (
@@ -32,6 +33,7 @@ _PASSED = Shape(
 ERROR = nested(_ERROR)
 NOTED = nested(Shape(Noted, (Field("progress", "progress", FRACTION), Field("checkpoint", "checkpoint", TEXT))))
 OWED = set_of(Owed)
+DISCARDED = nested(_DISCARDED)
 
 _EXECUTION = Shape(
     Execution,
@@ -71,6 +73,8 @@ _EXECUTION = Shape(
         Field("passed", "passed", nested(_PASSED)),
         Field("nominal", "nominal", TEXT),
         Field("tzdata", "tzdata", TEXT),
+        Field("discarded", "discarded", DISCARDED),
+        Field("rerun_of", "rerunOf", TEXT),
         Field("ttl", "ttl", NUMBER),
     ),
 )
@@ -94,6 +98,11 @@ def error_value(error: ErrorSummary) -> Value:
 def noted_value(noted: Noted) -> Value:
     """What a holder has noted as it stands in the item."""
     return NOTED.write(noted)
+
+
+def discarded_value(discarded: Discarded) -> Value:
+    """That it was discarded, as it stands in the item."""
+    return DISCARDED.write(discarded)
 
 
 def owed_value(owed: frozenset[Owed]) -> Value:

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tickwright.adapters.dynamodb.requests import control, executions, heads, journal, moves
+from tickwright.adapters.dynamodb.requests import control, executions, heads, journal, moves, redrives
 from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Claim, Fail, Heartbeat, Insert, Reap, StrikeOwed, Succeed
 from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite, StillOpen
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
 from tickwright.domain.journal import PutPage
 from tickwright.domain.leases import RenewBucket, TakeBucket
+from tickwright.domain.own_payloads import KeepOwnPayload, PutOwnPayload
+from tickwright.domain.redrive_orders import PutOrder
 from tickwright.domain.tenants import PutIdempotency, PutName
 
 CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
@@ -35,11 +37,15 @@ CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
     Release: moves.release,
     Expire: moves.expire,
     Redrive: moves.redrive,
+    Discard: moves.discard,
     PutPage: journal.put_page,
     TakeBucket: control.take_bucket,
     RenewBucket: control.renew_bucket,
     PutIdempotency: control.put_idempotency,
     PutName: control.put_name,
+    PutOrder: redrives.put_order,
+    PutOwnPayload: redrives.put_own_payload,
+    KeepOwnPayload: redrives.keep_own_payload,
     PutCalendar: control.put_calendar,
     PutCalendarVersion: control.put_calendar_version,
 }

@@ -2,12 +2,13 @@
 
 from tickwright.adapters.dynamodb import wire
 from tickwright.adapters.dynamodb.expressions import moves as expressions
+from tickwright.adapters.dynamodb.items import executions as items
 from tickwright.adapters.dynamodb.requests.executions import end_values, lease_over, of_execution, retry_values
 from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain import limits
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import Reason
+from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.executions import Discarded, Reason
 from tickwright.domain.transitions import State
 
 
@@ -87,3 +88,12 @@ def redrive(change: Redrive) -> Request:
         "runDeadlineAt": wire.number(change.run_deadline_at),
     }
     return of_execution(change.ref, expressions.REDRIVE, values)
+
+
+def discard(change: Discard) -> Request:
+    """Take what is dead off the list."""
+    values = {
+        "seenEpoch": wire.number(change.seen_epoch),
+        "discarded": items.discarded_value(Discarded(at=change.now, reason=change.reason)),
+    }
+    return of_execution(change.ref, expressions.DISCARD, values)
