@@ -13,6 +13,7 @@ from tickwright.domain.jobs import RUN, CatchUp, CatchUpMode, Definition, Head, 
 from tickwright.domain.journal import Entry, Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.schedules import Calendar, CalendarContent, CalendarKind
+from tickwright.domain.stored_logs import SaidBy, StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, Scope
 from tickwright.domain.transitions import TERMINAL, State
 from tickwright.ports.queue import DeadLetter, Hint
@@ -204,6 +205,22 @@ def a_calendar(**shown: Any) -> Calendar:  # noqa: ANN401 - any field of the cla
         "write_token": an_id(40),
     }
     return Calendar(**(given | shown))
+
+
+def a_log(**shown: Any) -> StoredLog:  # noqa: ANN401 - any field of the class
+    """What the first attempt of TICK's execution has said."""
+    given: dict[str, Any] = {
+        "ref": a_ref(),
+        "epoch": Epoch(1),
+        "said_by": SaidBy.WORKER,
+        "generation": 1,
+        "attempt": 1,
+        "text": "begun\n",
+        "cut": 0,
+        "written_at": TICK,
+        "expires_at": Instant(TICK + 86_400_000),
+    }
+    return StoredLog(**(given | shown))
 
 
 def an_api_key(**shown: Any) -> ApiKey:  # noqa: ANN401 - any field of the class

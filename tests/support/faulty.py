@@ -286,6 +286,10 @@ class FaultyStore:
         """A strong read."""
         return await self._read("own_payload", lambda: self._store.own_payload(ref))
 
+    async def logs_of(self, ref: ExecutionRef, *, limit: int, after_key: str | None = None) -> Listing[StoredLog]:
+        """A strong read."""
+        return await self._read("logs_of", lambda: self._store.logs_of(ref, limit=limit, after_key=after_key))
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """A strong read."""
         return await self._read("api_key", lambda: self._store.api_key(key_hash))

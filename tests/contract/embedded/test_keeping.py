@@ -18,6 +18,7 @@ from tests.support.builders import (
     a_definition,
     a_head,
     a_job_id,
+    a_log,
     a_name_record,
     a_page,
     an_api_key,
@@ -32,7 +33,7 @@ from tickwright.adapters.embedded.expiry import SWEPT_MAX
 from tickwright.domain import leases, tenants
 from tickwright.domain.changes import executions, heads, moves
 from tickwright.domain.changes.executions import Insert
-from tickwright.domain.ids import tick_key
+from tickwright.domain.ids import Epoch, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Entry, Page
 from tickwright.domain.tenants import PutIdempotency
@@ -173,6 +174,20 @@ async def test_requests_are_forgotten_and_control_records_are_not(store: Embedde
     assert [await stored_like(store, item) for item in kept] == kept
     assert await store.api_key(an_api_key().key_hash) == an_api_key()
     assert list(await store.pages(0, until=Instant(TICK + 10**9), limit=9)) == [a_page()]
+
+
+@pytest.mark.sem("SEM-STORE-8")
+@pytest.mark.sem("SEM-LOG-1")
+async def test_a_log_is_forgotten_when_its_time_is_over(store: EmbeddedStore) -> None:
+    """And its neighbour, a millisecond later."""
+    over, not_over = a_log(), a_log(epoch=Epoch(2), expires_at=Instant(a_log().expires_at + 1))
+    await store.put_log(over)
+    await store.put_log(not_over)
+
+    swept = await store.sweep(over.expires_at)
+
+    assert swept == 1
+    assert list((await store.logs_of(over.ref, limit=9)).items) == [not_over]
 
 
 @pytest.mark.sem("SEM-STORE-8")

@@ -18,6 +18,7 @@ from tickwright.domain.outcomes import FieldProblem
 from tickwright.domain.problems import Problems
 from tickwright.domain.retry import Jitter, RetryPolicy
 from tickwright.domain.schedules import HashIdentity, OneOff, Schedule, ScheduleRefused, compact, parse, refuse_if_never
+from tickwright.domain.secrets import read_secrets
 from tickwright.domain.target_rules import payload_bytes_max, read_target
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
@@ -78,6 +79,7 @@ def _spec(
         ),
         "overlap": problems.choice("/overlap/mode", overlap, {o.value: o for o in Overlap}, Overlap.SKIP),
         "catch_up": catch_up,
+        "secrets": read_secrets(problems, body.get("secrets"), target=target, payload=body.get("payload")),
         **_words(problems, body),
     }
     return None if schedule is None else JobSpec(schedule=compact(schedule), **values)

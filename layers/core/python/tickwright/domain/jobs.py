@@ -108,6 +108,7 @@ class JobSpec:
     owner: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()  # pointers to the values that nobody is shown: domain/secrets.py
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ def spec_to_document(spec: JobSpec) -> str:
         "owner": spec.owner,
         "description": spec.description,
         "tags": spec.tags,
+        "secrets": spec.secrets,
     }
     assert len(document) == len(fields(JobSpec)) - 1, "a field of the specification is not written"
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
@@ -64,6 +65,7 @@ def spec_from_document(text: str, *, payload: str) -> JobSpec:
         owner=document.get("owner"),
         description=document.get("description"),
         tags=tuple(document.get("tags", ())),
+        secrets=tuple(document.get("secrets", ())),
     )
 
 

@@ -1,0 +1,208 @@
+"""Which values of a job are secret, and how they are kept out of what people are shown.
+
+A secret is named by an RFC 6901 pointer into the job as its tenant sends it (`/payload/card/number`), or is the value
+of a header whose name says so. Must not know who asks: what runs a job is given the values. Promise: SEM-SECRET-1.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, cast
+
+from tickwright.domain import limits
+from tickwright.domain.jobs import JobSpec, Target
+from tickwright.domain.outcomes import FieldProblem
+from tickwright.domain.problems import Problems
+
+MASK: Final = "********"
+
+_HEADER = re.compile(r"authorization|proxy-authorization|cookie|apikey|(?:.*-)?(?:token|secret|key|password)")
+_POINTER = re.compile(r"/(?:payload|target)(?:/(?:[^~/]|~[01])*)*")
+_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9-]* (\S+)")  # of an Authorization header: a scheme and a token
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_NOWHERE: Final = object()
+_SHORTEST_FOUND = 4  # shorter values are in every text by chance, and masking them would leave nothing of it
+_VALUES_SOUGHT = 1_000  # of a secret that is a large object: the longest
+
+Steps = tuple[str, ...]
+
+
+def is_secret_header(name: str) -> bool:
+    """Whether the value of this header is a secret, declared or not."""
+    return _HEADER.fullmatch(name.lower()) is not None
+
+
+def read_secrets(problems: Problems, value: object, *, target: Target, payload: object) -> tuple[str, ...]:
+    """The pointers that a body declares; a pointer that leads nowhere would hide nothing, and is refused.
+
+    Refused is also a mask in place of a secret: whoever sends it has read the job from us and would overwrite it.
+    """
+    pointers = tuple(dict.fromkeys(str(one) for one in cast("Sequence[object]", value or ())))
+    document = _document(target, payload)
+    if len(pointers) > limits.SECRETS_MAX:
+        problems.add("/secrets", "too_many", f"there are {len(pointers)}, at most {limits.SECRETS_MAX} are kept.")
+    for index, pointer in enumerate(pointers):
+        _check_pointer(problems, f"/secrets/{index}", pointer, document)
+    for pointer in (*pointers, *_secret_headers(target)):
+        if _holds_mask(_found(document, _steps(pointer))):
+            problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
+    return pointers
+
+
+def _check_pointer(problems: Problems, at: str, pointer: str, document: Mapping[str, object]) -> None:
+    if len(pointer) > limits.POINTER_CHARS_MAX or not _POINTER.fullmatch(pointer):
+        advice = "is no JSON pointer into the payload or the target; write it as /payload/card/number."
+        problems.add(at, "bad_pointer", f"{pointer[:100]!r} {advice}")
+    elif pointer in {"/target", "/target/type"} or _found(document, _steps(pointer)) is _NOWHERE:
+        problems.add(at, "leads_nowhere", f"{pointer!r} names no value that can be hidden; correct or remove it.")
+
+
+def edit_problems(old: JobSpec, new: JobSpec) -> tuple[FieldProblem, ...]:
+    """What is wrong with an edit for the sake of the secrets that the job has.
+
+    The mask is no value, and a hidden value is not brought to light by no longer calling it a secret.
+    """
+    problems = Problems()
+    before, after = _document_of(old), _document_of(new)
+    for pointer in old.secrets:
+        value = _found(after, _steps(pointer))
+        if _holds_mask(value):
+            problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
+        elif value is not _NOWHERE and value == _found(before, _steps(pointer)) and not _is_covered(pointer, new):
+            advice = "it is a secret until it has another value; keep it among /secrets, or send another value too."
+            problems.add(pointer, "still_secret", advice)
+    return tuple(problems.found)
+
+
+def _is_covered(pointer: str, spec: JobSpec) -> bool:
+    return any(pointer == kept or pointer.startswith(f"{kept}/") for kept in spec.secrets)
+
+
+def masked(spec: JobSpec, also: Iterable[str] = ()) -> JobSpec:
+    """The specification as it may be shown; `also`: what other versions of the job declare."""
+    pointers = (*spec.secrets, *also)
+    settings: object = spec.target.settings
+    for pointer in (*pointers, *_secret_headers(spec.target)):
+        of, *steps = _steps(pointer)
+        settings = _replaced(settings, tuple(steps)) if of == "target" else settings
+    target = replace(spec.target, settings=cast("Mapping[str, object]", settings))
+    return replace(spec, target=target, payload=masked_payload(spec.payload, pointers))
+
+
+def masked_payload(payload: str, secrets: Iterable[str]) -> str:
+    """The JSON text of a payload as it may be shown."""
+    all_steps = [steps[1:] for pointer in secrets if (steps := _steps(pointer))[0] == "payload"]
+    if not all_steps:
+        return payload
+    value: object = json.loads(payload)
+    for steps in all_steps:
+        value = _replaced(value, steps)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def scrubbed(text: str, spec: JobSpec, *, is_cut: bool = False) -> str:
+    """The text without the job's secrets, as far as they stand in it as they are or as JSON writes them.
+
+    `is_cut`: it is the end of a longer one, and may begin in the middle of a secret.
+    """
+    values = _values(spec)
+    for value in values:
+        text = text.replace(value, MASK)
+    return _without_an_end(text, values) if is_cut else text
+
+
+def _without_an_end(text: str, values: Sequence[str]) -> str:
+    rests = (value[-size:] for value in values for size in range(len(value) - 1, _SHORTEST_FOUND - 1, -1))
+    longest = max((rest for rest in rests if text.startswith(rest)), key=len, default="")
+    return MASK + text[len(longest) :] if longest else text
+
+
+def _values(spec: JobSpec) -> list[str]:
+    """What to look for, the longest first, so that none is found as a part of another."""
+    document = _document_of(spec)
+    pointers = (*spec.secrets, *_secret_headers(spec.target))
+    leaves = {leaf for pointer in pointers for leaf in _leaves(_found(document, _steps(pointer)))}
+    words = {word for leaf in leaves for word in _written(leaf) if len(word) >= _SHORTEST_FOUND}
+    return sorted(words, key=lambda word: (-len(word), word))[:_VALUES_SOUGHT]
+
+
+def _written(leaf: object) -> Iterator[str]:
+    """The forms in which a value turns up: alone, within JSON, a header's credentials, the path of a URL."""
+    if isinstance(leaf, str):
+        yield leaf
+        yield json.dumps(leaf)[1:-1]
+        yield json.dumps(leaf, ensure_ascii=False)[1:-1]
+        yield leaf.partition("://")[2].partition("/")[2]
+        if (credentials := _CREDENTIALS.fullmatch(leaf)) is not None:
+            yield credentials[1]
+    elif isinstance(leaf, int | float) and not isinstance(leaf, bool):
+        yield json.dumps(leaf)
+
+
+def _secret_headers(target: Target) -> list[str]:
+    headers = target.settings.get("headers")
+    names = [str(name) for name in headers] if isinstance(headers, Mapping) else []
+    return [f"/target/headers/{_escaped(name)}" for name in names if is_secret_header(name)]
+
+
+def _escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
+
+
+def _steps(pointer: str) -> Steps:
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]) or ("",)
+
+
+def _document(target: Target, payload: object) -> Mapping[str, object]:
+    return {"target": target.settings, "payload": payload}
+
+
+def _document_of(spec: JobSpec) -> Mapping[str, object]:
+    return _document(spec.target, json.loads(spec.payload))
+
+
+def _child(value: object, step: str) -> object:
+    """The member of an object or the element of a list; _NOWHERE if there is none."""
+    if isinstance(value, Mapping):
+        return value.get(step, _NOWHERE)
+    if isinstance(value, list | tuple) and _INDEX.fullmatch(step) and int(step) < len(value):
+        return value[int(step)]
+    return _NOWHERE
+
+
+def _found(value: object, steps: Steps) -> object:
+    for step in steps:
+        value = _child(value, step)
+    return value
+
+
+def _replaced(value: object, steps: Steps) -> object:
+    """A copy with the mask in this place; the same where there is no such place."""
+    if not steps:
+        return MASK
+    step, rest = steps[0], steps[1:]
+    child = _child(value, step)
+    if child is _NOWHERE:
+        return value
+    if isinstance(value, Mapping):
+        return {**value, step: _replaced(child, rest)}
+    elements = cast("Sequence[object]", value)
+    return [_replaced(child, rest) if place == int(step) else one for place, one in enumerate(elements)]
+
+
+def _holds_mask(value: object) -> bool:
+    return MASK in _leaves(value)
+
+
+def _leaves(value: object) -> Iterator[object]:
+    """All that is neither an object nor a list."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            left.extend(one.values())
+        elif isinstance(one, list | tuple):
+            left.extend(one)
+        elif one is not _NOWHERE:
+            yield one
