@@ -43,6 +43,8 @@ class EventName(Enum):
     BUCKET_LOST = "bucket_lost"
     ATTEMPT_BROKE = "attempt_broke"  # a bug of ours inside a worker: the hint comes again; label: fault
     LOOP_BROKE = "loop_broke"  # a bug of ours inside a loop: that bucket waits, the others go on; label: fault
+    PLACES_COUNTED = "places_counted"  # on a machine of the fleet; measurements: atWork, placesTakenPercent
+    PROTECTION_REFUSED = "protection_refused"  # a machine may be taken away while it has runs; labels: step, reason
     STORE_FAULT = "store_fault"  # label: fault
     QUEUE_FAULT = "queue_fault"
 

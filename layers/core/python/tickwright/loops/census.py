@@ -1,0 +1,37 @@
+"""How much of a fleet's machine is in use: said once a minute, for whoever decides how many machines there are.
+
+Must not know who listens. A count of what is at work now, so that a line that is lost costs a minute and no truth.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tickwright.domain.events import EventName
+from tickwright.loops.scheduler import sleep_or_stop
+from tickwright.services.kit import Kit
+
+EVERY_MS = 60_000
+
+
+@dataclass(slots=True)
+class CensusLoop:
+    """Counts on one machine; `places` is how many runs it takes at most."""
+
+    kit: Kit
+    at_work: Callable[[], int]
+    places: int
+    every_ms: int = EVERY_MS
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Count until `stop` is set."""
+        while not stop.is_set():
+            await sleep_or_stop(self.kit, stop, self.every_ms)
+            self.count()
+
+    def count(self) -> None:
+        """One line."""
+        at_work = self.at_work()
+        self.kit.emit(
+            EventName.PLACES_COUNTED, measured={"atWork": at_work, "placesTakenPercent": 100 * at_work / self.places}
+        )

@@ -1,0 +1,1 @@
+"""What Amazon ECS offers to a container that it runs, without ECS."""
