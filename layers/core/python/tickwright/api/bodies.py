@@ -6,9 +6,11 @@ refused (SEM-API-1): a typing error that is silently ignored is a job that silen
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from tickwright.api.shapes import Shape
+from tickwright.api.target_shapes import Target
 from tickwright.domain import limits
 from tickwright.domain.jobs import JobStatus
 from tickwright.domain.schedules import (
@@ -19,73 +21,18 @@ from tickwright.domain.schedules import (
     WINDOW_S_MAX,
 )
 
-HEADERS_MAX = 30
-HEADER_CHARS_MAX = 2_048
 WORKER_ID_CHARS_MAX = 128
 BATCH_JOBS_MAX = 100
 PREVIEW_TICKS_MAX = 100
 TRACE_CHARS_ACCEPTED = 65_536  # the beginning of a long trace is cut, as that of a target's own is
 MESSAGE_CHARS_ACCEPTED = 65_536
 
-# The target's adapter sets these itself; a tenant's would contradict them.
-RESERVED_HEADERS = frozenset(
-    {
-        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
-        "content-type", "content-encoding", "accept-encoding", "proxy-authorization", "proxy-connection",
-        "idempotency-key", "traceparent", "user-agent",
-    }
-)  # fmt: skip
-
-
-class Shape(BaseModel):
-    """A JSON object with exactly these members."""
-
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, alias_generator=to_camel, hide_input_in_errors=True
-    )
-
 
 class Empty(Shape):
     """No body, or an empty object."""
 
 
-def _no_reserved_name(headers: dict[str, str]) -> dict[str, str]:
-    names = [name.lower() for name in headers]
-    reserved = sorted(RESERVED_HEADERS.intersection(names))
-    if reserved:
-        raise ValueError(f"Tickwright sets {', '.join(reserved)} itself; leave it out.")
-    if len(set(names)) < len(names):
-        raise ValueError("A header's name stands twice, in other case; keep one.")
-    return headers
-
-
-HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
-HeaderValue = Annotated[str, Field(max_length=HEADER_CHARS_MAX, pattern=r"^[\x20-\x7E]*$")]
-Headers = Annotated[dict[HeaderName, HeaderValue], Field(max_length=HEADERS_MAX), AfterValidator(_no_reserved_name)]
 Text = Annotated[str, Field(min_length=1, max_length=limits.TAG_CHARS_MAX)]
-
-
-class HttpTarget(Shape):
-    """POSTs to an address.
-
-    The body is JSON: executionId, jobId, scheduledTime, attempt, leaseEpoch, deadline, traceparent and payload. The
-    executionId is also sent as `Idempotency-Key`.
-
-    2xx is a success; 408, 425, 429 and 5xx are tried again; other 4xx end the execution; redirects are not followed.
-    """
-
-    type: Literal["http"]
-    url: Annotated[
-        str, Field(min_length=1, max_length=limits.URL_CHARS_MAX, examples=["https://example.com/hooks/nightly"])
-    ]
-    headers: Headers = Field(default={}, description="Sent with every attempt.")
-
-
-class PythonTarget(Shape):
-    """Calls a handler that is registered in the worker."""
-
-    type: Literal["python"]
-    handler: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$", examples=["nightly-report"])]
 
 
 class Backoff(Shape):
@@ -196,7 +143,7 @@ class JobBody(Shape):
     """A job as its tenant wants it."""
 
     schedule: Schedule
-    target: Annotated[HttpTarget | PythonTarget, Field(discriminator="type")]
+    target: Target
     payload: Any = Field(default=None, description="Any JSON of up to 262,144 bytes; what the target gets carries it.")
     name: Annotated[str, Field(min_length=1, max_length=limits.NAME_CHARS_MAX)] | None = None
     retry_policy: RetryPolicy | None = None
@@ -247,9 +194,9 @@ class CalendarBody(Shape):
     timezone: str | None = Field(
         default=None, description="The IANA zone in which days are read; absent: each schedule's own."
     )
-    days: Annotated[list[CalendarDay], Field(max_length=CALENDAR_ENTRIES_MAX)] = []
-    weekdays: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = []
-    windows: Annotated[list[CalendarWindowBody], Field(max_length=CALENDAR_ENTRIES_MAX)] = []
+    days: Annotated[list[CalendarDay], Field(max_length=CALENDAR_ENTRIES_MAX)] = Field(default=[])
+    weekdays: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = Field(default=[])
+    windows: Annotated[list[CalendarWindowBody], Field(max_length=CALENDAR_ENTRIES_MAX)] = Field(default=[])
     description: Annotated[str, Field(max_length=CALENDAR_DESCRIPTION_CHARS_MAX)] | None = None
 
 

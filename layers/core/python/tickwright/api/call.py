@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from tickwright.api.exchange import Caller, Request, Response, json_response
 from tickwright.api.pages import ListName, key_of_token, page_token
 from tickwright.api.problems import Refused
+from tickwright.domain.allowed_targets import AllowedTargets
 from tickwright.domain.ids import TenantId
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.tenants import Scope
@@ -25,13 +26,16 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 class Api:
     """An installation's API. `behind_gateway`: callers come from API Gateway's authorizer, and from nowhere else.
 
-    `second_engine`: whom creation and previews ask beside our own; without one nobody is asked.
+    `second_engine`: whom creation and previews ask beside our own; without one nobody is asked. `targets`: which
+    resources of AWS a job may name. `webhook_key`: what the tenants' signing secrets are made from, if any are.
     """
 
     kit: Kit
     page_secret: bytes = field(repr=False)
     behind_gateway: bool = False
     second_engine: SecondEngine | None = None
+    targets: AllowedTargets = field(default_factory=AllowedTargets)
+    webhook_key: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

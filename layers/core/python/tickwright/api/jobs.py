@@ -17,7 +17,7 @@ from tickwright.api.idempotency import first_asked_at, optional_key, part_of, re
 from tickwright.api.merge_patch import merged
 from tickwright.api.problems import Refused, granted, invalid, problem
 from tickwright.api.shapes import shaped
-from tickwright.api.specs import read_moment, read_shaped
+from tickwright.api.specs import check_target, read_moment, read_shaped
 from tickwright.api.views import execution_json, job_json, job_summary_json, spec_json, version_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
@@ -44,6 +44,7 @@ async def create(call: Call) -> Response:
     """POST /v1/jobs."""
     if validate_only.is_asked(call):
         spec = read_shaped(call, call.read(JobBody), validate_only.NO_JOB_YET, call.kit.clock.now())
+        check_target(call, spec)
         return await validate_only.would_create(call, spec)
     request = required_key(call.request, call.value)
     submitted = await _submit(call, call.read(JobBody), request)
@@ -83,6 +84,7 @@ async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
     job_id = JobId(call.kit.entropy.token())
     try:
         spec = read_shaped(call, body, job_id, call.kit.clock.now())
+        check_target(call, spec)
         granted(await calendars_named(call.kit, call.tenant_id, from_compact(spec.schedule)))
     except Refused:
         # A repeat is judged as the first was: its runAt may be over by now, or its calendar retired, and its answer is
@@ -153,6 +155,7 @@ async def _version(call: Call) -> int:
 
 async def _edit(call: Call, body: JobBody, if_match: int) -> Response:
     spec = read_shaped(call, body, _id(call), call.kit.clock.now())
+    check_target(call, spec)
     granted(await calendars_of_edit(call.kit, call.tenant_id, _id(call), from_compact(spec.schedule)))
     effective_from = _effective_from(call)
     drops = call.asked(EditQuery).drop_waiting == "true"

@@ -6,7 +6,8 @@ Must not know the rules behind the shape (zones, cron, limits across fields): th
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from tickwright.api.problems import invalid_fields
@@ -26,10 +27,18 @@ LATER_MEMBERS = frozenset(
 )  # fmt: skip
 LATER_VALUES: Mapping[str, frozenset[str]] = {
     "/overlap/mode": frozenset({"queue", "replace"}),
-    "/target/type": frozenset({"lambda", "sqs", "eventbridge", "stepFunctions", "ecsTask", "pool"}),
+    "/target/type": frozenset({"pool"}),
 }
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class Shape(BaseModel):
+    """A JSON object with exactly these members."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, alias_generator=to_camel, hide_input_in_errors=True
+    )
 
 
 def shaped(model: type[ModelT], value: object, *, prefix: str = "") -> ModelT:

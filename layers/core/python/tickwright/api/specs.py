@@ -28,6 +28,12 @@ def read_shaped(call: Call, body: JobBody, job_id: JobId, now: Instant) -> JobSp
         raise invalid_fields(refused.errors) from None
 
 
+def check_target(call: Call, spec: JobSpec) -> None:
+    """Refuse a target that names what the installation does not allow the tenant (SEM-TARGET-5)."""
+    if problems := call.api.targets.problems(call.tenant_id, spec.target):
+        raise invalid_fields(tuple(problems))
+
+
 def read_source(call: Call, source: Mapping[str, object], now: Instant) -> Schedule:
     """A schedule that belongs to no job yet, or Refused with everything that must change."""
     try:
