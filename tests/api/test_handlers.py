@@ -14,7 +14,7 @@ import pytest
 
 from tests.api.client import A_JOB
 from tests.api.test_gateway import ARN, an_event
-from tickwright.adapters.targets.python import PythonRunner, Registry
+from tickwright.adapters.targets.python import PythonRunner
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.api.keys import make_key
 from tickwright.domain.events import EventName
@@ -25,6 +25,7 @@ from tickwright.domain.tenants import Scope
 from tickwright.ports.queue import Received
 from tickwright.services.kit import Kit
 from tickwright.wiring.embedded import embedded_kit
+from tickwright_sdk import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.chaos.evidence import Diary, Witness
-from tickwright.adapters.targets.python import Context, Fatal, Registry, RetryLater
+from tickwright_sdk import Context, Fatal, Registry, RetryLater
 
 LATER_S = 0.3
 Does = Mapping[str, Any]
@@ -47,7 +47,7 @@ def registry(diary: Diary, member: str) -> Registry:
 
     @handlers.job("hog")
     async def hog(does: Does, context: Context) -> object:
-        """Code that holds up the event loop, and with it all heartbeats of its process."""
+        """Code that holds up the loop of all async handlers of its process; the heartbeats come from another."""
         witness = Witness(diary, context, member)
         witness.start(does)
         time.sleep(_ms(does, context) / 1_000)  # noqa: ASYNC251 - the fault that is meant

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.history import Attempt, Stall
-from tickwright.adapters.targets.python import Context
 from tickwright.domain.ids import parse_execution_id
 from tickwright.domain.instants import from_datetime
+from tickwright_sdk import Context
 
 ATTEMPTS = "attempts"
 EVENTS = "events"

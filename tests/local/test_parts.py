@@ -21,7 +21,8 @@ from tickwright.local import program
 from tickwright.loops.worker import PLACES
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.runner import Invocation
-from tickwright.wiring.embedded import Context, EmbeddedKit, Registry, embedded_kit, local_runners
+from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, local_runners
+from tickwright_sdk import Context, Registry
 
 
 @pytest.mark.sem("SEM-API-5")

@@ -4,6 +4,7 @@ What is imported from here is what users are promised; the modules may change. M
 """
 
 from tickwright_sdk.context import Context
+from tickwright_sdk.handlers import HandlerRefused, Job, Registry, Submitted
 from tickwright_sdk.results import Fatal, RetryLater
 
-__all__ = ["Context", "Fatal", "RetryLater"]
+__all__ = ["Context", "Fatal", "HandlerRefused", "Job", "Registry", "RetryLater", "Submitted"]

@@ -19,7 +19,7 @@ from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.tenants import Scope
 from tickwright.services.kit import Kit
-from tickwright.wiring.embedded import Context, Registry
+from tickwright_sdk import Context, Registry
 
 TENANT = TenantId("demo")
 _KEY_FILE = "demo.key"

@@ -11,6 +11,8 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
 from tickwright.domain.logs import LogTail
 
+CANCELLED, LEASE_LOST, DEADLINE, DRAINING = "cancelled", "lease_lost", "deadline", "draining"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
@@ -29,6 +31,8 @@ class Invocation:
     # Sends a heartbeat with what is to be noted, if the last one was not just now; whether to go on. On the loop only.
     beat: Callable[[Noted | None], Awaitable[bool]]
     log: LogTail  # what the target says meanwhile, from any thread
+    # Why `cancelled` is true: one of CANCELLED, LEASE_LOST, DEADLINE, DRAINING.
+    cancel_reason: Callable[[], str | None] = lambda: None
 
 
 class Runner(Protocol):

@@ -22,11 +22,14 @@ from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
-from tickwright.ports.runner import Invocation, Runner
+from tickwright.ports.runner import CANCELLED, DEADLINE, DRAINING, LEASE_LOST, Invocation, Runner
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import with_own_payload
 from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
+
+# What a target is told when its attempt ends for one of these; for all others its lease is lost.
+_REASONS = {Code.CANCELLED: CANCELLED, Code.DEADLINE: DEADLINE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +152,7 @@ class _Attempt:
     claimed: Claimed
     log: LogTail
     lease_sent_ms: int = 0
+    why: str | None = None  # it is to stop
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     noted: Noted | None = None
     is_unsent: bool = False  # something of `noted` has not been written
@@ -169,6 +173,7 @@ class _Attempt:
             wait_cancelled=self._stopped,
             beat=self._note,
             log=self.log,
+            cancel_reason=lambda: self.why,
         )
         running = asyncio.ensure_future(runner.run(invocation))
         try:
@@ -193,7 +198,7 @@ class _Attempt:
             if running.done():
                 return _result_of(running)
             if self.worker.draining.done():
-                await self._let_go(running)
+                await self._let_go(running, DRAINING)
                 return _drained(running)
             if self.ending.done():
                 return await self._end(running, self.ending.result())
@@ -258,7 +263,7 @@ class _Attempt:
 
     async def _end(self, running: "asyncio.Future[UserResult]", reason: Refusal) -> UserResult | Refusal:
         """Stop the target for a reason, and say what is to be reported."""
-        await self._let_go(running)
+        await self._let_go(running, _REASONS.get(reason.code, LEASE_LOST))
         match reason.code:
             case Code.CANCELLED:
                 await stopped(self.worker.kit, self.claimed.execution)
@@ -268,11 +273,12 @@ class _Attempt:
             case _:
                 return reason
 
-    async def _let_go(self, running: "asyncio.Future[UserResult]") -> None:
+    async def _let_go(self, running: "asyncio.Future[UserResult]", why: str) -> None:
         """Ask the target to stop, wait a moment, then cancel it.
 
         Code in a thread cannot be stopped: its writes are fenced.
         """
+        self.why = why
         self.stop.set()
         durations = self.worker.kit.durations
         await asyncio.wait({running}, timeout=_stopping_ms(durations) / 1_000)

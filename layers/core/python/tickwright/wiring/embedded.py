@@ -12,13 +12,14 @@ from tickwright.adapters.embedded.queue import EmbeddedQueue
 from tickwright.adapters.embedded.store import EmbeddedStore
 from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.targets.http import HttpRunner
-from tickwright.adapters.targets.python import Context, PythonRunner, Registry
+from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain import limits
 from tickwright.ports.runner import Runner
 from tickwright.ports.telemetry import Telemetry
 from tickwright.services.kit import Kit
+from tickwright_sdk.handlers import Registry
 
-__all__ = ["Context", "EmbeddedKit", "Registry", "StoreUnusable", "embedded_kit", "local_runners"]
+__all__ = ["EmbeddedKit", "StoreUnusable", "embedded_kit", "local_runners"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
