@@ -109,6 +109,12 @@ class Client:
         """End an attempt: it failed, asks to be retried later, or was not run."""
         return self._post(f"{_execution(execution_id)}/fail", dict(body))
 
+    def another(self, *, connections: int) -> "Client":
+        """The same view over connections of its own, which can be cut by themselves."""
+        made = object.__new__(Client)
+        made._connection = self._connection.another(connections)
+        return made
+
     def cut(self) -> None:
         """End every call that is pending: each raises Unreachable."""
         self._connection.cut()

@@ -1,0 +1,116 @@
+"""What a claim brings, and what is said of it at its end: the API's JSON on the one side, our values on the other.
+
+Must not know how either is sent. No two machines' clocks are compared: a lease and a deadline become durations, counted
+from before the claim was sent. Promise: SEM-SDK-11.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tickwright_sdk.context import Context, Link
+from tickwright_sdk.engine_link import Note
+from tickwright_sdk.hands import NoRoom
+from tickwright_sdk.results import Failed, Later, Result, Succeeded
+
+# Of a lease the protocol promises that it is longer than two heartbeats; an installation says how long it is.
+_HEARTBEATS_A_LEASE = 2
+_TRACE_CHARS_MAX = 4_000
+_RETRY_AFTER_S_MAX = 7 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One execution, claimed: what is to be called, and for how long it is ours."""
+
+    execution_id: str
+    handler: str
+    payload: str
+    lease_epoch: int
+    heartbeat_s: float
+    lease_s: float
+    time_s: float  # how long the attempt may take
+    told: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], now_s: float) -> "Claim":
+        """Read one. `now_s`: this machine's wall clock, for the one case in which nothing else tells the time left."""
+        heartbeat_s = float(told["heartbeatSec"])
+        lease_s = float(told.get("leaseSec") or _HEARTBEATS_A_LEASE * heartbeat_s)
+        return cls(
+            execution_id=str(told["executionId"]),
+            handler=str(told["handler"]),
+            payload=json.dumps(told["payload"]),
+            lease_epoch=int(told["leaseEpoch"]),
+            heartbeat_s=heartbeat_s,
+            lease_s=lease_s,
+            time_s=_time_s(told, lease_s, now_s),
+            told=told,
+        )
+
+    def context(self, link: Link) -> Context:
+        """What its handler is told."""
+        return Context.of(dict(self.told), link)
+
+    def heartbeat(self, worker_id: str, note: Note | None) -> dict[str, Any]:
+        """The body of a heartbeat."""
+        body: dict[str, Any] = {"workerId": worker_id, "leaseEpoch": self.lease_epoch}
+        if note is not None and note.progress is not None:
+            body["progress"] = note.progress
+        if note is not None and note.checkpoint is not None:
+            body["checkpoint"] = json.loads(note.checkpoint)
+        return body
+
+
+def _time_s(told: Mapping[str, Any], lease_s: float, now_s: float) -> float:
+    """How long the attempt may take, from its claim.
+
+    The lease was granted up to the deadline at most: where it ends before, its own end says when it was granted. Else
+    the time is shorter than a lease, and only this machine's clock can say by how much: a heartbeat says it too.
+    """
+    deadline_s = datetime.fromisoformat(told["deadline"]).timestamp()
+    until_s = datetime.fromisoformat(told["leaseUntil"]).timestamp()
+    if until_s < deadline_s:
+        return deadline_s - until_s + lease_s
+    return min(lease_s, max(0.0, deadline_s - now_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What is reported of an attempt: to `/complete` or to `/fail`."""
+
+    succeeded: bool
+    body: dict[str, Any]
+
+
+def report_of(claim: Claim, result: Result | NoRoom, log: str, *, later_s: float = 0.0) -> Said:
+    """What a result is as a report; what was not run comes again `later_s` later."""
+    body: dict[str, Any] = {"leaseEpoch": claim.lease_epoch}
+    if log:
+        body["log"] = log
+    match result:
+        case Succeeded(result=text):
+            return Said(succeeded=True, body=body if text is None else body | {"result": json.loads(text)})
+        case Failed(fatal=fatal):
+            kind = "fatal" if fatal else "failure"
+            return Said(succeeded=False, body=body | {"kind": kind, "error": _error(result)})
+        case Later(after_s=after_s):
+            return Said(succeeded=False, body=body | {"kind": "retryLater", "afterSec": _bounded(after_s)})
+        case NoRoom():
+            return Said(succeeded=False, body=body | {"kind": "notRun", "afterSec": later_s})
+
+
+def _bounded(after_s: float) -> float:
+    """What the API takes: what is more, or no number, would be refused with the whole report."""
+    return min(max(after_s, 0.0), _RETRY_AFTER_S_MAX) if after_s == after_s else 0.0  # noqa: PLR0124 - NaN
+
+
+def _error(failed: Failed) -> dict[str, str]:
+    """An error has a class: an exception's name is one, and an empty one would be refused with the whole report."""
+    return {
+        "class": failed.error_class[:128] or "Error",
+        "message": failed.message[:_TRACE_CHARS_MAX],
+        "trace": failed.trace[-_TRACE_CHARS_MAX:],
+    }

@@ -1,0 +1,260 @@
+"""One pulled run, from its claim to its report: its lease is kept, and let go of in time.
+
+The lease counts from before the claim or the heartbeat was sent, on the monotonic clock: whoever was frozen sees at his
+next step that it may be over. Must not know how claims come. Promises: SEM-SDK-11, SEM-SDK-13.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tickwright_sdk.calls import Calls
+from tickwright_sdk.claims import Claim, Said, report_of
+from tickwright_sdk.client import Client
+from tickwright_sdk.context import Context
+from tickwright_sdk.engine_link import LOST, EngineLink, Note
+from tickwright_sdk.hands import NoRoom
+from tickwright_sdk.machine import Clock
+from tickwright_sdk.problems import Invalid, Refused, TickwrightError, Unavailable, Unreachable
+from tickwright_sdk.results import Failed, Result, Succeeded
+from tickwright_sdk.tail import Tail
+
+_LOG = logging.getLogger("tickwright.worker")
+CANCELLED, DEADLINE, DRAINING = "cancelled", "deadline", "draining"
+_REASONS = {"cancelled": CANCELLED, "deadline": DEADLINE}
+_OVER = frozenset({404, 409})  # answers to a heartbeat that end the run
+_CLOCK_ERROR_S = 1.0
+_BEAT_S = 10.0  # what a heartbeat may take: several fit into a lease
+_PAUSE_S = 0.5
+_FULL_S = 2.0  # a worker without room for it would get it right back
+
+Call = Callable[[Claim, Context], Awaitable[Result | NoRoom]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What every run of a worker shares."""
+
+    client: Client
+    calls: Calls
+    clock: Clock
+    worker_id: str
+    call: Call
+    draining: "asyncio.Future[None]"
+
+
+@dataclass(slots=True, kw_only=True)
+class KeptRun:
+    """A run and its lease."""
+
+    desk: Desk
+    claim: Claim
+    sent_ms: int  # when the claim was sent, at the latest
+    is_wanted: bool = True  # else it came to a worker that stops, and is given back
+    tail: Tail = field(default_factory=Tail)
+    _link: EngineLink = field(init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _unsent: Note | None = None
+    _lease_sent_ms: int = field(init=False)
+    _tried_ms: int = field(init=False)
+    _refused: bool = False
+
+    async def run(self) -> None:
+        """Call the handler, keep the lease meanwhile, report the end. Raises nothing."""
+        self._lease_sent_ms = self._tried_ms = self.sent_ms
+        self._link = EngineLink(self._beat, self.tail.write)
+        if self._lease_is_over() or not self.is_wanted:
+            await self._report(NoRoom())
+            return
+        running = asyncio.ensure_future(self.desk.call(self.claim, self.claim.context(self._link)))
+        try:
+            reason = await self._watch(running)
+            if reason is not None:
+                await self._let_go(running, reason)
+            await self._end(running, reason)
+        finally:
+            self._link.stop(DRAINING)
+            running.cancel()
+
+    # ------------------------------------------------------------------------------------------ lease
+
+    async def _watch(self, running: "asyncio.Future[Any]") -> str | None:
+        """Until it has ended, or until there is a reason to end it."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        forget = self._link.when_stopped(lambda: None if told.done() else told.set_result(None))
+        beating: asyncio.Task[bool] | None = None
+        ends: set[asyncio.Future[Any]] = {running, told, self.desk.draining}
+        try:
+            while True:
+                await asyncio.wait(ends, timeout=self._until_next_s(), return_when=asyncio.FIRST_COMPLETED)
+                if running.done():
+                    return None
+                if (reason := self._reason()) is not None:
+                    return reason
+                if (beating is None or beating.done()) and self._beat_is_due():
+                    beating = asyncio.create_task(self._beat(None))
+        finally:
+            forget()
+            told.cancel()
+            if beating is not None:
+                beating.cancel()
+
+    def _reason(self) -> str | None:
+        if self._link.reason is not None:
+            return self._link.reason
+        if self._lease_is_over():
+            return LOST
+        if self._now_ms() >= self._deadline_ms():
+            return DEADLINE
+        return DRAINING if self.desk.draining.done() else None
+
+    def _until_next_s(self) -> float:
+        """Until a heartbeat, the end of the lease or that of the attempt, whichever comes first."""
+        next_ms = min(self._due_ms(), self._lease_over_ms(), self._deadline_ms())
+        return max(0.001, (next_ms - self._now_ms()) / 1_000)
+
+    def _due_ms(self) -> int:
+        """A heartbeat after the last that got through; sooner again where one did not."""
+        beat_ms = round(self.claim.heartbeat_s * 1_000)
+        return max(self._lease_sent_ms + beat_ms, self._tried_ms + beat_ms // 5)
+
+    def _beat_is_due(self) -> bool:
+        return self._now_ms() >= self._due_ms()
+
+    def _lease_over_ms(self) -> int:
+        error_s = min(_CLOCK_ERROR_S, self.claim.lease_s / 10)
+        return self._lease_sent_ms + round((self.claim.lease_s - error_s) * 1_000)
+
+    def _lease_is_over(self) -> bool:
+        return self._now_ms() >= self._lease_over_ms()
+
+    def _deadline_ms(self) -> int:
+        return self.sent_ms + round(self.claim.time_s * 1_000)
+
+    def _now_ms(self) -> int:
+        return self.desk.clock.monotonic_ms()
+
+    async def _beat(self, note: Note | None) -> bool:
+        """Send a heartbeat with what is still to be noted; whether to go on. What does not get through goes later."""
+        self._unsent = _joined(self._unsent, note)
+        async with self._turn:  # or an older checkpoint could come after a newer one
+            if self._refused:
+                return False
+            sent_ms = self._tried_ms = self._now_ms()
+            sending, self._unsent, unsent = self._unsent, None, True
+            body = self.claim.heartbeat(self.desk.worker_id, sending)
+            send = partial(self.desk.client.heartbeat, self.claim.execution_id, body, read_s=self._beat_s())
+            try:
+                await self.desk.calls.do(send)
+                self._lease_sent_ms, unsent = sent_ms, False
+            except Invalid as refused:
+                unsent = False
+                self._say("what was noted was refused", refused)
+            except Refused as refused:
+                return self._goes_on_after(refused)
+            except Unreachable as fault:
+                self._say("a heartbeat did not get through", fault)
+            finally:
+                self._unsent = _joined(sending, self._unsent) if unsent else self._unsent
+            return True
+
+    def _beat_s(self) -> float:
+        return max(0.1, min(_BEAT_S, (self._lease_over_ms() - self._now_ms()) / 1_000))
+
+    def _goes_on_after(self, refused: Refused) -> bool:
+        if refused.status not in _OVER:
+            return True  # as if it had not come through: the lease counts on
+        self._refused = True
+        self._link.stop(_REASONS.get(refused.code, LOST))
+        return False
+
+    # -------------------------------------------------------------------------------------------- end
+
+    async def _let_go(self, running: "asyncio.Future[Any]", reason: str) -> None:
+        """Ask the handler to stop, wait a moment, then cancel it. A thread goes on: its writes are fenced."""
+        self._link.stop(reason)
+        await asyncio.wait({running}, timeout=self.claim.heartbeat_s / 3)
+        if not running.done():
+            running.cancel()
+            await asyncio.wait({running}, timeout=self.claim.heartbeat_s / 15)
+
+    async def _end(self, running: "asyncio.Future[Result | NoRoom]", reason: str | None) -> None:
+        if reason == LOST:
+            self._say("let go of, its lease is lost", None)
+            return
+        result = _said(_result_of(running), reason)
+        if not isinstance(result, Succeeded):
+            await self._note_the_rest()
+        await self._report(result)
+
+    async def _note_the_rest(self) -> None:
+        """What the handler noted last is what the next attempt goes on from."""
+        await self._link.finish()
+        if self._unsent is not None and not self._refused:
+            await self._beat(None)
+
+    async def _report(self, result: Result | NoRoom) -> None:
+        """Report again and again while the lease may last: a moment's outage must not cost a finished run."""
+        said = report_of(self.claim, result, self.tail.text(), later_s=self._later_s())
+        while True:
+            try:
+                await self.desk.calls.do(partial(self._send, said))
+            except (Unreachable, Unavailable) as fault:
+                if self._lease_is_over():
+                    self._say("its report did not get through", fault)
+                    return
+                await asyncio.wait({self._pause()})
+            except TickwrightError as refused:
+                self._say("its report was refused", refused)
+                return
+            else:
+                return
+
+    def _later_s(self) -> float:
+        """When what was not run may come again: at once if this worker stops, for the next one is there."""
+        return 0.0 if self.desk.draining.done() or not self.is_wanted else _FULL_S
+
+    def _pause(self) -> "asyncio.Future[None]":
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+        loop.call_later(_PAUSE_S, over.set_result, None)
+        return over
+
+    def _send(self, said: Said) -> None:
+        report = self.desk.client.complete if said.succeeded else self.desk.client.fail
+        report(self.claim.execution_id, said.body)
+
+    def _say(self, what: str, fault: TickwrightError | None) -> None:
+        about = f"{self.claim.execution_id} at leaseEpoch {self.claim.lease_epoch}"
+        _LOG.warning("%s: %s%s", about, what, "" if fault is None else f": {fault}")
+
+
+def _result_of(running: "asyncio.Future[Result | NoRoom]") -> Result | NoRoom | None:
+    """What it said; None where it was cancelled or has not ended."""
+    if not running.done() or running.cancelled():
+        return None
+    if (raised := running.exception()) is not None:
+        return Failed(error_class=type(raised).__name__, message=str(raised))
+    return running.result()
+
+
+def _said(result: Result | NoRoom | None, reason: str | None) -> Result | NoRoom:
+    """What is to be reported of what the handler said, given why it was asked to stop."""
+    if reason == DEADLINE:
+        return Failed(error_class="TimedOut", message="The attempt's time limit ended.")
+    if reason == DRAINING and (result is None or (isinstance(result, Failed) and not result.fatal)):
+        return NoRoom()  # what broke off for the worker's sake is no failure of its own
+    return result or Failed(error_class="Cancelled", message="The handler was cancelled.")
+
+
+def _joined(earlier: Note | None, later: Note | None) -> Note | None:
+    """Both in one: the later wins where both say something."""
+    if earlier is None or later is None:
+        return later or earlier
+    return Note(
+        progress=earlier.progress if later.progress is None else later.progress,
+        checkpoint=earlier.checkpoint if later.checkpoint is None else later.checkpoint,
+    )

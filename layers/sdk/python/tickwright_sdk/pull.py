@@ -1,0 +1,240 @@
+"""The transport of a tenant's own worker: claims over the HTTP API, so many at a time, until it is to stop.
+
+Must not know how a lease is kept (kept.py), nor where handlers are called (hands.py). What is asked for is what there
+are free places for; a claim whose answer was lost is asked for again under its requestId. Promises: SEM-SDK-11,
+SEM-SDK-13.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tickwright_sdk.calls import Calls
+from tickwright_sdk.claims import Claim
+from tickwright_sdk.client import Client
+from tickwright_sdk.context import Context
+from tickwright_sdk.handlers import Registry
+from tickwright_sdk.hands import Hands, NoRoom
+from tickwright_sdk.kept import Desk, KeptRun
+from tickwright_sdk.machine import Clock, MachineClock, token
+from tickwright_sdk.problems import Refused, TickwrightError, Unavailable
+from tickwright_sdk.results import Failed, Result
+
+_LOG = logging.getLogger("tickwright.worker")
+CLAIMED_MAX, WAIT_S_MAX = 10, 20  # the API's, of one claim
+_REPORTS_AT_ONCE = 6
+_ANSWER_S = 5.0  # what an answer may take beyond the wait that was asked for
+_PAUSE_S, _PAUSE_S_MAX = 0.5, 30.0
+_LETTING_GO_S = 8.0  # before the end of the grace: a handler has a few seconds to stop, a report a moment
+_FORGOTTEN_S = 120.0  # whatever an unanswered claim was granted has ended by then
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulling:
+    """How a worker pulls. `lanes` empty: all, the urgent first. `grace_s`: from the wish to stop to the end."""
+
+    pool: str
+    worker_id: str
+    concurrency: int = 10
+    lanes: Sequence[str] = ()
+    wait_s: int = 10
+    grace_s: float = 25.0
+
+    def __post_init__(self) -> None:
+        """Hold the bounds of the API."""
+        assert self.concurrency >= 1
+        assert 0 <= self.wait_s <= WAIT_S_MAX
+
+    def asking(self, places: int) -> Mapping[str, Any]:
+        """The body of a fresh claim."""
+        body = {"workerId": self.worker_id, "max": places, "waitSec": self.wait_s, "requestId": token()}
+        return body | {"lanes": list(self.lanes)} if self.lanes else body
+
+
+class PoolRefused(Exception):  # noqa: N818 - says what happened
+    """The API refuses this worker: its key, its scope or its pool is wrong. It never claimed anything."""
+
+
+class Puller:
+    """One worker's pulling. Used from one event loop."""
+
+    def __init__(
+        self, client: Client, registry: Registry, hands: Hands, pulling: Pulling, *, clock: Clock | None = None
+    ) -> None:
+        """`client` reports; what is polled goes over connections of its own, which can be cut."""
+        self._client = client
+        self._polling = client.another(connections=1)
+        self._registry, self._hands, self._pulling = registry, hands, pulling
+        self._clock = clock or MachineClock()
+        self._polls, self._reports = Calls(1, "claim"), Calls(_REPORTS_AT_ONCE, "report")
+        self._free = asyncio.Semaphore(pulling.concurrency)
+        self._runs: set[asyncio.Task[None]] = set()
+        self._draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._claimed_once = False
+
+    @property
+    def runs(self) -> int:
+        """How many go on."""
+        return len(self._runs)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Pull until `stop` is set, then finish or give back. Raises PoolRefused at the very start."""
+        polling = asyncio.create_task(self._poll(stop))
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await self._finish(polling)
+        finally:
+            stopping.cancel()
+            polling.cancel()
+            self._polls.close()
+            self._reports.close()
+            self._polling.close()
+
+    def let_go(self) -> None:
+        """Give back at once what runs: a stop that cannot wait for it to end."""
+        self._polling.cut()
+        if not self._draining.done():
+            self._draining.set_result(None)
+
+    # ---------------------------------------------------------------------------------------- polling
+
+    async def _poll(self, stop: asyncio.Event) -> None:
+        failures = 0
+        while (places := await self._places(stop)) > 0:
+            taken = 0
+            try:
+                taken = await self._claim(self._pulling.asking(places), stop)
+                failures = 0
+            except TickwrightError as fault:
+                self._judge(fault)
+                failures += 1
+                await _either(stop, _pause_s(failures))
+            finally:
+                for _ in range(places - taken):
+                    self._free.release()
+
+    async def _places(self, stop: asyncio.Event) -> int:
+        """Take what is free, up to what one claim may bring; waits for one. 0 once it is to stop."""
+        first = asyncio.ensure_future(self._free.acquire())
+        stopping = asyncio.ensure_future(stop.wait())
+        await asyncio.wait({first, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if stop.is_set():
+            if first.done():
+                self._free.release()
+            first.cancel()
+            return 0
+        places = 1
+        while places < CLAIMED_MAX and not self._free.locked():
+            await self._free.acquire()
+            places += 1
+        return places
+
+    async def _claim(self, asked: Mapping[str, Any], stop: asyncio.Event) -> int:
+        """Claim, and begin what was claimed; how many.
+
+        Without an answer it is asked again under the same requestId: what was granted is told again, and counts from
+        the first time that it was asked for.
+        """
+        sent_ms, failures = self._clock.monotonic_ms(), 0
+        while True:
+            is_last = stop.is_set()
+            try:
+                claimed = await self._polls.do(partial(self._ask, dict(asked) | ({"waitSec": 0} if is_last else {})))
+            except TickwrightError as fault:
+                since_s = (self._clock.monotonic_ms() - sent_ms) / 1_000
+                if not _may_have_been_granted(fault) or is_last or since_s > _FORGOTTEN_S:
+                    raise
+                failures += 1
+                _LOG.warning("a claim was not answered, and is asked again: %s", fault)
+                await _either(stop, _pause_s(failures))
+            else:
+                self._claimed_once = True
+                for told in claimed:
+                    self._begin(Claim.of(told, self._clock.now_ms() / 1_000), sent_ms, is_wanted=not stop.is_set())
+                return len(claimed)
+
+    def _ask(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return self._polling.claim(self._pulling.pool, asked, read_s=asked["waitSec"] + _ANSWER_S)
+
+    def _judge(self, fault: TickwrightError) -> None:
+        """A worker that was never let in has a mistake to be told at once; later the API may be mended meanwhile."""
+        if not _may_have_been_granted(fault) and not self._claimed_once:
+            raise PoolRefused(str(fault)) from fault
+        _LOG.warning("a claim failed: %s", fault)
+
+    # ---------------------------------------------------------------------------------------- running
+
+    def _begin(self, claim: Claim, sent_ms: int, *, is_wanted: bool) -> None:
+        desk = Desk(
+            client=self._client,
+            calls=self._reports,
+            clock=self._clock,
+            worker_id=self._pulling.worker_id,
+            call=self._call,
+            draining=self._draining,
+        )
+        running = asyncio.create_task(KeptRun(desk=desk, claim=claim, sent_ms=sent_ms, is_wanted=is_wanted).run())
+        self._runs.add(running)
+        running.add_done_callback(self._ended)
+
+    def _ended(self, running: "asyncio.Task[None]") -> None:
+        self._runs.discard(running)
+        self._free.release()
+        if not running.cancelled() and (raised := running.exception()) is not None:
+            _LOG.error("a run was left without a report", exc_info=raised)
+
+    async def _call(self, claim: Claim, context: Context) -> Result | NoRoom:
+        job = self._registry.named(claim.handler)
+        if job is None:
+            known = ", ".join(self._registry.names()) or "none"
+            message = f"This worker has no handler {claim.handler!r}; it has: {known}."
+            return Failed(error_class="UnknownHandler", message=message, fatal=True)
+        return await self._hands.call(job, claim.payload, context)
+
+    # --------------------------------------------------------------------------------------- stopping
+
+    async def _finish(self, polling: "asyncio.Task[None]") -> None:
+        """Let what runs end, as long as the grace lasts; then give the rest back.
+
+        A poll that is pending may have been granted something: it is waited for, and what it brings is given back. It
+        is cut only when the grace is nearly over: what it was granted then comes back when its lease ends.
+        """
+        letting_go_s = min(_LETTING_GO_S, self._pulling.grace_s / 3)
+        grace_ms = round((self._pulling.grace_s - letting_go_s) * 1_000)
+        until_ms = self._clock.monotonic_ms() + grace_ms
+        while (ends := self._unfinished(polling)) and not self._draining.done():
+            left_s = (until_ms - self._clock.monotonic_ms()) / 1_000
+            if left_s <= 0:
+                break
+            await asyncio.wait({*ends, self._draining}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+        self.let_go()
+        if ends := self._unfinished(polling):
+            await asyncio.wait(ends, timeout=letting_go_s)
+        if polling.done() and not polling.cancelled():
+            polling.result()
+
+    def _unfinished(self, polling: "asyncio.Task[None]") -> set["asyncio.Future[None]"]:
+        return {one for one in (polling, *self._runs) if not one.done()}
+
+
+def _may_have_been_granted(fault: TickwrightError) -> bool:
+    """No answer, or one that says nothing of it; a refusal has changed nothing."""
+    return not isinstance(fault, Refused) or isinstance(fault, Unavailable)
+
+
+def _pause_s(failures: int) -> float:
+    """Longer each time, with chance, up to a bound."""
+    longest: float = min(_PAUSE_S_MAX, _PAUSE_S * 2 ** min(failures - 1, 10))
+    return longest * (0.5 + int(token()[:13], 16) / (1 << 53))
+
+
+async def _either(stop: asyncio.Event, seconds: float) -> None:
+    """Wait so long, or until it is to stop."""
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({stopping}, timeout=seconds)
+    stopping.cancel()
