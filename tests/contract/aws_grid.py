@@ -24,7 +24,7 @@ from tickwright.domain.changes.executions import (
 )
 from tickwright.domain.changes.heads import Advance, Occupy, Reopen, Rewrite, StillOpen
 from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import ErrorSummary, Execution, Owed, Reason
+from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch, TenantId, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Head, JobStatus, Reopened
@@ -101,6 +101,7 @@ def changes_of(old: Execution) -> Iterator[Any]:
         )
     for epoch in (fits, misses):
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER)
+        yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=Noted(checkpoint="1"))
         yield StrikeOwed(ref=ref, seen_epoch=epoch, ttl=TTL + 1)
         yield Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=3, run_deadline_at=LATER)
         yield Stop(ref=ref, epoch=epoch, **_ENDS[0])
