@@ -14,10 +14,15 @@ from tickwright.ports.runner import Invocation
 
 
 def an_invocation(
-    target: Target, *, payload: str = "null", left_ms: int = 5_000, stop: asyncio.Event | None = None
+    target: Target,
+    *,
+    payload: str = "null",
+    left_ms: int = 5_000,
+    stop: asyncio.Event | None = None,
+    noted: Noted | None = None,
 ) -> Invocation:
     """The first attempt of a tick's execution, with so much time left."""
-    execution = an_execution(state=State.RUNNING)
+    execution = an_execution(state=State.RUNNING, noted=noted)
     stopping = stop or asyncio.Event()
 
     async def stopped() -> None:

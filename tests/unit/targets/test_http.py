@@ -15,7 +15,7 @@ from tests.unit.targets.invocations import an_invocation
 from tests.unit.targets.servers import Told, a_server
 from tickwright.adapters.targets.http import HttpRunner
 from tickwright.domain.attempts import Failure, Fatal, Success, UserResult
-from tickwright.domain.executions import Reason
+from tickwright.domain.executions import Noted, Reason
 from tickwright.domain.jobs import Target
 
 
@@ -77,6 +77,24 @@ async def test_the_target_is_told_who_calls_and_how_to_fence() -> None:
     assert sent["idempotency-key"] == body["executionId"]
     assert sent["traceparent"] == body["traceparent"]
     assert (sent["x-team"], sent["user-agent"]) == ("billing", "tickwright")
+
+
+@pytest.mark.sem("SEM-CHECKPOINT-1")
+@pytest.mark.parametrize(
+    ("noted", "told_of"),
+    [
+        (None, None),
+        (Noted(progress=0.5), None),
+        (Noted(checkpoint='{"row":7,"of":"\u4e16"}'), {"row": 7, "of": "\u4e16"}),
+    ],
+)
+async def test_the_target_is_handed_the_last_checkpoint(noted: Noted | None, told_of: object) -> None:
+    """What an attempt before has noted, as it was; null where none has."""
+    told = Told()
+    with a_server(told) as url:
+        await run(url, noted=noted)
+
+    assert json.loads(told.sent_bodies[0])["checkpoint"] == told_of
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])

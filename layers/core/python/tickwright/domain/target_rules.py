@@ -32,7 +32,7 @@ _ARN_FORMS: Mapping[str, tuple[str, str, str]] = {
 # What is told beside the payload takes under this; a payload has the rest of what the service takes.
 _ENVELOPE_BYTES = 1_024
 _PAYLOAD_BYTES_MAX: Mapping[str, int] = {
-    "stepFunctions": 262_144 - _ENVELOPE_BYTES,  # the input of an execution
+    "stepFunctions": 262_144 - _ENVELOPE_BYTES - limits.CHECKPOINT_BYTES_MAX,  # the input of an execution
     "ecsTask": (8_192 - 2 * _ENVELOPE_BYTES) // 2,  # all overrides together; each quote in it takes two characters
 }
 

@@ -101,9 +101,7 @@ IDEMPOTENCY = Entity(
 )
 NAMES = Entity(codec=Codec(NameRecord), columns=lambda _record: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 CALENDARS = Entity(codec=Codec(Calendar), columns=lambda _calendar: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
-LOGS = Entity(
-    codec=Codec(StoredLog), columns=lambda log: (log.expires_at,), load=_LOAD_CONTROL, save=_SAVE_CONTROL
-)
+LOGS = Entity(codec=Codec(StoredLog), columns=lambda log: (log.expires_at,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 ORDERS = Entity(
     codec=Codec(Order, sparse=True),
     columns=lambda order: (order.expires_at,),

@@ -167,9 +167,7 @@ def calendars(
     return _listing(rows, limit, lambda row: CALENDARS.codec.load(row[0]), lambda found: found.name)
 
 
-def logs(
-    connection: sqlite3.Connection, ref: ExecutionRef, *, limit: int, after_key: str | None
-) -> Listing[StoredLog]:
+def logs(connection: sqlite3.Connection, ref: ExecutionRef, *, limit: int, after_key: str | None) -> Listing[StoredLog]:
     """By the primary key, backwards."""
     rows = connection.execute(_LOGS, (*log_key(ref, after_key or _AFTER_ALL_KEYS), limit + 1)).fetchall()
     return _listing(rows, limit, lambda row: LOGS.codec.load(row[0]), lambda found: found.place)

@@ -195,9 +195,7 @@ class EmbeddedStore:
     ) -> Listing[ExecutionRef]:
         """A tenant's dead executions, newest first."""
         ends = {"since": since, "until": until}
-        return await self._read(
-            partial(reads.attention, tenant_id=tenant_id, limit=limit, after_key=after_key, **ends)
-        )
+        return await self._read(partial(reads.attention, tenant_id=tenant_id, limit=limit, after_key=after_key, **ends))
 
     # --- how the database is asked ------------------------------------------------------------------------------
     async def _read(self, work: Callable[[sqlite3.Connection], ItemT]) -> ItemT:

@@ -44,7 +44,7 @@ def _send(call: Call, invocation: Invocation) -> UserResult:
 def _request(invocation: Invocation) -> dict[str, Any]:
     settings = invocation.definition.spec.target.settings
     variables = {
-        ENVELOPE_VARIABLE: body_of(invocation).decode(),
+        ENVELOPE_VARIABLE: body_of(invocation, with_checkpoint=False).decode(),
         ID_VARIABLE: invocation.execution.ref.id,
         EPOCH_VARIABLE: str(invocation.epoch),
     }

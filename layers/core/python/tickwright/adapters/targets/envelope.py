@@ -1,7 +1,7 @@
-"""What every target is told of an attempt: ids, times, the fence, the trace, and the payload.
+"""What every target is told of an attempt: ids, times, the fence, the trace, the last checkpoint, and the payload.
 
 The executionId is the idempotency key for side effects, the leaseEpoch the fence. Must not know a target. Promise:
-SEM-TARGET-3.
+SEM-TARGET-3, SEM-CHECKPOINT-1.
 """
 
 import hashlib
@@ -13,9 +13,13 @@ from tickwright.ports.runner import Invocation
 USER_AGENT = "tickwright"
 
 
-def body_of(invocation: Invocation) -> bytes:
-    """The JSON body: the payload goes in as the text it is kept as, so nothing of it is changed."""
+def body_of(invocation: Invocation, *, with_checkpoint: bool = True) -> bytes:
+    """The JSON body: payload and checkpoint go in as the text they are kept as, so nothing of them is changed.
+
+    `with_checkpoint`: false where there is no room for one; it is read at the API then.
+    """
     execution = invocation.execution
+    noted = execution.noted if with_checkpoint else None
     members = {
         "executionId": _quoted(execution.ref.id),
         "jobId": _quoted(execution.job_id),
@@ -24,6 +28,7 @@ def body_of(invocation: Invocation) -> bytes:
         "leaseEpoch": str(invocation.epoch),
         "deadline": _quoted(to_rfc3339(invocation.deadline_at)),
         "traceparent": _quoted(traceparent(invocation)),
+        "checkpoint": "null" if noted is None or noted.checkpoint is None else noted.checkpoint,
         "payload": invocation.definition.spec.payload,
     }
     return ("{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}").encode()
