@@ -1,7 +1,9 @@
 """How a worker asks its queue: one receive that waits, or several of which none does."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from tests.support.kits import World
 from tests.support.steps import MINUTE, a_worker, for_a_while
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.ports.clock import Clock
 from tickwright.ports.queue import Queue, Received
@@ -20,17 +23,20 @@ class Watched:
 
     queue: Queue
     clock: Clock
-    under_way: dict[Lane, list[int]] = field(default_factory=lambda: {lane: [] for lane in Lane})
+    under_way: dict[tuple[str, Lane], list[int]] = field(default_factory=lambda: defaultdict(list))
     seen: list[tuple[int, ...]] = field(default_factory=list)
 
-    async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
+    async def receive(
+        self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
+    ) -> Sequence[Received]:
         """Note, and receive."""
-        waits = self.under_way[lane]
+        waits = self.under_way[pool, lane]
         waits.append(wait_ms)
         self.seen.append(tuple(waits))
         await self.clock.sleep_ms(1)  # the way there
         try:
-            return await self.queue.receive(lane, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms)
+            asked = partial(self.queue.receive, lane, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms)
+            return await asked(pool=pool)
         finally:
             waits.remove(wait_ms)
 

@@ -12,10 +12,13 @@ from tests.sim.draws import fraction_at
 from tests.sim.process import Process
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import FARGATE
 from tickwright.ports.faults import QueueUnavailable
 from tickwright.ports.queue import DeadLetter, Hint, Received
 
 _LATE_MS = 4_000
+
+Place = tuple[str, Lane]  # a pool and a lane; simulated jobs run Python code, which is for the fleet
 
 
 @dataclass(slots=True)
@@ -25,6 +28,10 @@ class _Message:
     number: int
     receipt: int = 0
     receives: int = 0
+
+
+def _place(hint: Hint) -> Place:
+    return hint.queue, hint.lane
 
 
 @dataclass(slots=True)
@@ -39,9 +46,9 @@ class Queues:
     healed: bool = False
     sent: int = 0
     lost: int = 0
-    lanes: dict[Lane, list[_Message]] = field(default_factory=lambda: {lane: [] for lane in Lane})
+    lanes: dict[Place, list[_Message]] = field(default_factory=lambda: {(FARGATE, lane): [] for lane in Lane})
     letters: list[DeadLetter] = field(default_factory=list)
-    bells: dict[Lane, asyncio.Event] = field(default_factory=dict)
+    bells: dict[Place, asyncio.Event] = field(default_factory=dict)
     _receipts: int = 0
     _added: int = 0
 
@@ -62,14 +69,15 @@ class Queues:
 
     def _add(self, hint: Hint, visible_ms: int) -> None:
         self._added += 1
-        self.lanes[hint.lane].append(_Message(hint, visible_ms, -self._added))
-        self.ring(hint.lane)
+        place = _place(hint)
+        self.lanes[place].append(_Message(hint, visible_ms, -self._added))
+        self.ring(place)
 
-    def ring(self, lane: Lane) -> None:
+    def ring(self, lane: Place) -> None:
         """Whoever waits looks again."""
         self.bells.pop(lane, asyncio.Event()).set()
 
-    def take(self, lane: Lane, limit: int, visibility_ms: int) -> list[Received]:
+    def take(self, lane: Place, limit: int, visibility_ms: int) -> list[Received]:
         """Up to so many visible ones, in an order of the queue's own."""
         now = self.now_ms()
         visible = [message for message in self.lanes[lane] if message.visible_ms <= now]
@@ -82,22 +90,23 @@ class Queues:
             taken.append(Received(hint=message.hint, receipt=str(message.receipt), receive_count=message.receives))
         return taken
 
-    def next_visible_ms(self, lane: Lane) -> int | None:
+    def next_visible_ms(self, lane: Place) -> int | None:
         """When the next message may be taken."""
         return min((message.visible_ms for message in self.lanes[lane]), default=None)
 
     def delete(self, received: Sequence[Received]) -> None:
         """By receipt: one that came again meanwhile stays."""
         receipts = {int(one.receipt) for one in received}
-        for lane in {one.hint.lane for one in received}:
+        for lane in {_place(one.hint) for one in received}:
             self.lanes[lane] = [message for message in self.lanes[lane] if message.receipt not in receipts]
 
     def show(self, received: Received, at_ms: int) -> None:
         """By receipt, too."""
-        for message in self.lanes[received.hint.lane]:
+        place = _place(received.hint)
+        for message in self.lanes[place]:
             if message.receipt == int(received.receipt):
                 message.visible_ms = at_ms
-        self.ring(received.hint.lane)
+        self.ring(place)
 
     def waiting(self) -> int:
         """How many messages there are."""
@@ -121,20 +130,33 @@ class SimQueue:
 
         return await self.process.call(put, QueueUnavailable, writes=True)
 
-    async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
+    async def prepare(self, pool: str) -> None:
+        """The simulated owners have no fleets of their own."""
+        raise AssertionError(f"no queues are made for the pool {pool}")
+
+    async def receive_any(
+        self, lanes: Sequence[Lane], *, limit: int, wait_ms: int, visibility_ms: int, pool: str = FARGATE
+    ) -> Sequence[Received]:
+        """Nobody pulls here."""
+        raise AssertionError(f"{pool}: somebody pulls up to {limit} of {lanes} for {wait_ms} and {visibility_ms} ms")
+
+    async def receive(
+        self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = FARGATE
+    ) -> Sequence[Received]:
         """Waits for the first one no longer than asked."""
+        place = (pool, lane)
         give_up_ms = self.queues.now_ms() + wait_ms
         while True:
-            taken = await self.process.call(lambda: self.queues.take(lane, limit, visibility_ms), QueueUnavailable)
+            taken = await self.process.call(lambda: self.queues.take(place, limit, visibility_ms), QueueUnavailable)
             now = self.queues.now_ms()
             if taken or now >= give_up_ms:
                 return taken
-            known_ms = self.queues.next_visible_ms(lane)
+            known_ms = self.queues.next_visible_ms(place)
             until_ms = give_up_ms if known_ms is None else max(now + 1, min(known_ms, give_up_ms))
-            await self._wait(lane, until_ms - now)
+            await self._wait(place, until_ms - now)
 
-    async def _wait(self, lane: Lane, left_ms: int) -> None:
-        bell = self.queues.bells.setdefault(lane, asyncio.Event())
+    async def _wait(self, place: Place, left_ms: int) -> None:
+        bell = self.queues.bells.setdefault(place, asyncio.Event())
         try:
             async with asyncio.timeout(left_ms / 1_000):
                 await bell.wait()

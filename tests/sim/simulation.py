@@ -36,6 +36,7 @@ from tickwright.domain.ids import JobId, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
 from tickwright.domain.limits import Durations
+from tickwright.domain.pools import FARGATE
 from tickwright.domain.transitions import State as Life
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
@@ -170,8 +171,8 @@ class Simulation:
                 return SchedulerLoop(kit, process.member, slot=number, slots=self.plan.schedulers).run
             case "w":
                 runner = SimRunner(process, self.diary, self.now_ms, kit.clock)
-                worker_id = WorkerId(process.member)
-                return WorkerLoop(kit, {"python": runner}, worker_id, poll_ms=_EMPTY_POLL_MS, grace_ms=_GRACE_MS).run
+                worker_id, times = WorkerId(process.member), {"poll_ms": _EMPTY_POLL_MS, "grace_ms": _GRACE_MS}
+                return WorkerLoop(kit, {"python": runner}, worker_id, pools=(FARGATE,), **times).run
             case _:
                 return WatchLoop(kit).run
 
@@ -272,8 +273,8 @@ class Simulation:
 
     async def _work(self, worker: Worker) -> None:
         queue = worker.kit.queue
-        for lane in self.queues.lanes:
-            received = await queue.receive(lane, limit=10, wait_ms=0, visibility_ms=DURATIONS.lease_ms)
+        for pool, lane in list(self.queues.lanes):
+            received = await queue.receive(lane, limit=10, wait_ms=0, visibility_ms=DURATIONS.lease_ms, pool=pool)
             for one, answer in zip(received, await run_hints(worker, received), strict=True):
                 if isinstance(answer, Over):
                     await queue.delete([one])

@@ -390,12 +390,23 @@ class FaultyQueue:
             return []
         return await self._write("send", tuple(hints), lambda: self._queue.send(sent, Instant(now + self.late_ms)))
 
-    async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
+    async def prepare(self, pool: str) -> None:
+        """A write."""
+        await self._write("prepare", pool, lambda: self._queue.prepare(pool))
+
+    async def receive(
+        self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
+    ) -> Sequence[Received]:
         """A receive moves visibility only: no position of its own for a crash."""
+        return await self.receive_any([lane], limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms, pool=pool)
+
+    async def receive_any(
+        self, lanes: Sequence[Lane], *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
+    ) -> Sequence[Received]:
+        """The same of several lanes."""
         call = Call("receive", writes=False, fault=QueueUnavailable)
-        return await self._tap.through(
-            call, lambda: self._queue.receive(lane, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms)
-        )
+        asked = partial(self._queue.receive_any, lanes, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms)
+        return await self._tap.through(call, lambda: asked(pool=pool))
 
     async def delete(self, received: Sequence[Received]) -> None:
         """A write."""

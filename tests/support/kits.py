@@ -27,6 +27,7 @@ from tickwright.domain.jobs import Head, JobSpec
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import LANES
 from tickwright.domain.limits import STANDARD, Durations
+from tickwright.domain.pools import PLATFORM
 from tickwright.domain.schedules import HashIdentity
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
@@ -216,10 +217,14 @@ class World:
         )
 
     async def receive(self, kit: Kit | None = None) -> list[Received]:
-        """The hints that are visible now, of every lane."""
+        """The hints that are visible now, of every lane of the platform's pools."""
         queue, visibility_ms = (kit or self.kit).queue, self.durations.lease_ms
-        lists = [await queue.receive(lane, limit=10, wait_ms=0, visibility_ms=visibility_ms) for lane in LANES]
-        return [received for hints in lists for received in hints]
+        return [
+            received
+            for pool in PLATFORM
+            for lane in LANES
+            for received in await queue.receive(lane, limit=10, wait_ms=0, visibility_ms=visibility_ms, pool=pool)
+        ]
 
     async def work(self, kit: Kit | None = None) -> int:
         """Do what all visible hints ask for, one after the other; how many."""

@@ -11,6 +11,7 @@ from tickwright.domain import limits
 from tickwright.domain.ids import Epoch, ExecutionKey, ExecutionRef, JobId, TenantId, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA, PoolName
 from tickwright.domain.transitions import TERMINAL, State
 
 
@@ -137,6 +138,7 @@ class Execution:
     created_at: Instant
     job_version: int
     max_attempts: int
+    pool: PoolName = LAMBDA  # whose workers it waits for: its version's
     cause: Cause = Cause.SCHEDULE
     reason: Reason | None = None
     generation: int = 1  # rises with each redrive; effects and `active` are told apart by it (R16)

@@ -13,6 +13,7 @@ from tickwright.domain.executions import Reason
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA, PoolName, pool_of
 from tickwright.domain.retry import RetryPolicy
 
 
@@ -108,6 +109,11 @@ class JobSpec:
     owner: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+
+    @property
+    def pool(self) -> PoolName:
+        """Whose workers run it."""
+        return pool_of(self.target, self.timeout_s)
     secrets: tuple[str, ...] = ()  # pointers to the values that nobody is shown: domain/secrets.py
 
 
@@ -181,6 +187,7 @@ class Head:
     max_attempts: int
     created_at: Instant
     listed_as: str  # the name, or the id of a job without one: the tenant index is sorted by it
+    pool: PoolName = LAMBDA  # of the definition that counts now: where an execution of it waits
     run_deadline_s: int | None = None
     reach_s: int = limits.RUN_DEADLINE_S_DEFAULT
     bucket: int | None = None

@@ -27,6 +27,7 @@ URL_CHARS_MAX = 2_048
 SCHEDULE_BYTES_MAX = (
     280  # of its stored form: then a head is under 1 KB whatever else it holds, and each update one unit
 )
+POOL_NAME_CHARS_MAX = 32  # it stands in the head, which has a kilobyte for everything
 IDEMPOTENCY_KEY_CHARS_MAX = 255  # the field's practice: a UUID fits many times
 
 # --- counts ----------------------------------------------------------------------------------------------------
@@ -39,6 +40,7 @@ MESSAGES_A_BATCH = 10  # SQS's limit
 TRANSACTION_WRITES_MAX = 100  # TransactWriteItems' limit
 BUCKETS_MAX = 1_024  # architecture: the loop reads all of them
 LIST_PAGE_DEFAULT = 50
+POOLS_OF_TENANT_MAX = 20  # each has a queue a lane, and they are read together to be listed
 LIST_PAGE_MAX = 1_000
 DEAD_LOOKED_AT_MAX = 2_000  # of the dead, to count or to group them: a few megabytes are read, in some seconds
 DISCARDED_AT_ONCE_MAX = 500  # by a filter in one request; the answer says whether more are left
@@ -51,6 +53,7 @@ PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"
 
 # --- times in seconds that users may ask for -------------------------------------------------------------------
 TIMEOUT_S_DEFAULT = 300
+LAMBDA_TIMEOUT_S_MAX = 840  # a function lives 900 s: the rest is for the claim, the report and what is owed
 TIMEOUT_S_MAX = 43_200  # SQS's longest visibility, 12 h
 RUN_DEADLINE_S_DEFAULT = 7 * 86_400  # protocol 6: how far back a cancel has to look
 RUN_DEADLINE_S_MAX = 30 * 86_400  # protocol 6: RUN_AGE_MAX is at most 30 days

@@ -39,6 +39,7 @@ def with_plan(head: Head, definition: Definition) -> Head:
         head,
         definition_version=definition.version,
         lane=spec.lane,
+        pool=spec.pool,
         schedule=spec.schedule,
         overlap=spec.overlap,
         catch_up=spec.catch_up,

@@ -1,7 +1,7 @@
-"""The worker loop: takes hints of every lane, runs what they name, deletes them in batches, and stops gracefully.
+"""The worker loop: takes hints of every lane of its pools, runs what they name, deletes them, and stops gracefully.
 
-A shell around services/attempt.py. Each lane has places of its own, so that a herd in one never waits for, or delays,
-another (SEM-LANE-1). On stop it takes no more, finishes what it can, gives the rest back, and ends in time
+A shell around services/attempt.py. Each lane of each pool has places of its own, so that a herd in one never waits for,
+or delays, another (SEM-LANE-1). On stop it takes no more, finishes what it can, gives the rest back, and ends in time
 (SEM-DRAIN-1).
 """
 
@@ -14,6 +14,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import PLATFORM
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
@@ -86,6 +87,7 @@ class WorkerLoop:
     runners: Mapping[str, Runner]
     worker_id: WorkerId
     places: Mapping[Lane, int] = field(default_factory=lambda: dict(PLACES))
+    pools: Sequence[str] = PLATFORM  # of each, every lane has so many places
     poll_ms: int = 1_000  # how long an empty lane is waited for; a stop waits for it to end
     grace_ms: int = 25_000  # under the 30 s that most platforms leave between SIGTERM and SIGKILL
     _draining: "asyncio.Future[None]" = field(init=False)
@@ -94,18 +96,18 @@ class WorkerLoop:
     _deleting: "asyncio.Task[None] | None" = None
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Serve every lane until `stop` is set, then finish or give back."""
+        """Serve every lane of every pool until `stop` is set, then finish or give back."""
         self._draining = asyncio.get_running_loop().create_future()
-        await asyncio.gather(*(self._serve(lane, places, stop) for lane, places in self.places.items()))
+        await asyncio.gather(*(self._serve(pool, lane, stop) for pool in self.pools for lane in self.places))
         await self._finish()
 
-    async def _serve(self, lane: Lane, places: int, stop: asyncio.Event) -> None:
-        free = asyncio.Semaphore(places)
+    async def _serve(self, pool: str, lane: Lane, stop: asyncio.Event) -> None:
+        free = asyncio.Semaphore(self.places[lane])
         worker = Worker(kit=self.kit, runners=self.runners, worker_id=self.worker_id, draining=self._draining)
         batches = 1
         while not stop.is_set():
             taken = await _take_places(free, batches * limits.MESSAGES_A_BATCH)
-            received = [] if stop.is_set() else await self._receive_all(lane, taken)
+            received = [] if stop.is_set() else await self._receive_all(pool, lane, taken)
             # One receive at a time while there is little to do; several at once while they come back full.
             batches = _BATCHES_AT_ONCE if len(received) >= limits.MESSAGES_A_BATCH else 1
             for together in _due_together(received):
@@ -113,20 +115,20 @@ class WorkerLoop:
             for _ in range(taken - len(received)):
                 free.release()
 
-    async def _receive_all(self, lane: Lane, limit: int) -> list[Received]:
+    async def _receive_all(self, pool: str, lane: Lane, limit: int) -> list[Received]:
         """Up to `limit` hints: one receive waits for the first to come, several take what is there.
 
         None of several may wait: what the others have taken would not start before it has seen that nothing comes.
         """
         sizes = [min(limits.MESSAGES_A_BATCH, limit - at) for at in range(0, limit, limits.MESSAGES_A_BATCH)]
         wait_ms = self.poll_ms if len(sizes) == 1 else 0
-        batches = await asyncio.gather(*(self._receive(lane, size, wait_ms) for size in sizes))
+        batches = await asyncio.gather(*(self._receive(pool, lane, size, wait_ms) for size in sizes))
         return [one for batch in batches for one in batch]
 
-    async def _receive(self, lane: Lane, limit: int, wait_ms: int) -> Sequence[Received]:
-        visibility_ms = self.kit.durations.lease_ms
+    async def _receive(self, pool: str, lane: Lane, limit: int, wait_ms: int) -> Sequence[Received]:
+        queue, visibility_ms = self.kit.queue, self.kit.durations.lease_ms
         try:
-            return await self.kit.queue.receive(lane, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms)
+            return await queue.receive(lane, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms, pool=pool)
         except Unavailable as fault:
             self.kit.emit(EventName.QUEUE_FAULT, fault=type(fault).__name__, lane=lane.value)
             await self.kit.clock.sleep_ms(round(self.poll_ms * self.kit.entropy.fraction()))

@@ -1,4 +1,4 @@
-"""The ready queue: one a lane. A message is a hint that an execution may be claimed; the store is the truth.
+"""The ready queues: one a pool and lane. A message is a hint that an execution may be claimed; the store is the truth.
 
 A hint may be lost, doubled, late or out of order, and every reader survives that.
 """
@@ -10,6 +10,7 @@ from typing import Protocol
 from tickwright.domain.ids import Epoch, ExecutionRef, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA, PoolName, queue_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,12 @@ class Hint:
     epoch: Epoch
     job_version: int
     due_at: Instant
+    pool: PoolName = LAMBDA
+
+    @property
+    def queue(self) -> str:
+        """Which pool's queues it travels in."""
+        return queue_key(self.pool, self.tenant_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +53,11 @@ class DeadLetter:
 
 
 class Queue(Protocol):
-    """The ready queues of all lanes, and the queue of dead letters."""
+    """The ready queues of all pools and lanes, and the queue of dead letters. A pool is named by its `queue_key`."""
+
+    async def prepare(self, pool: str) -> None:
+        """Make the queues of a tenant's pool, or see that they are there: before any job names it."""
+        ...
 
     async def send(self, hints: Sequence[Hint], now: Instant) -> Sequence[Hint]:
         """Send hints, each delayed to its `due_at`: 900 s at most, and rather early than late.
@@ -55,11 +66,19 @@ class Queue(Protocol):
         """
         ...
 
-    async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
-        """Up to `limit` (at most 10) visible hints, waiting up to `wait_ms` for the first.
+    async def receive(
+        self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
+    ) -> Sequence[Received]:
+        """Up to `limit` (at most 10) visible hints of a pool, waiting up to `wait_ms` for the first.
 
         Unreadable messages are set aside, never returned.
         """
+        ...
+
+    async def receive_any(
+        self, lanes: Sequence[Lane], *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
+    ) -> Sequence[Received]:
+        """The same of several lanes: those of the first lane first. It may be a second until a hint is noticed."""
         ...
 
     async def delete(self, received: Sequence[Received]) -> None:

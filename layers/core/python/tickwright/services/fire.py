@@ -7,7 +7,7 @@ SEM-TICK-2, SEM-JOURNAL-1.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from tickwright.domain import limits
@@ -232,7 +232,8 @@ async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Bo
     if not heads:
         return Born([], 0)
     now = kit.clock.now()
-    born = [execution_of(head, now=now, durations=kit.durations, retention_s=kit.retention_s) for head in heads]
+    fired = [await _as_fired(kit, head) for head in heads]
+    born = [execution_of(head, now=now, durations=kit.durations, retention_s=kit.retention_s) for head in fired]
     outcomes = await kit.store.write_each([Insert(execution=execution) for execution in born])
     exist: list[Execution] = []
     for head, execution, outcome in zip(heads, born, outcomes, strict=True):
@@ -251,6 +252,14 @@ async def insert_and_send(kit: Kit, heads: Sequence[Head], memory: Memory) -> Bo
         if execution.owed:
             await settle(kit, execution)
     return Born(exist, len(heads) - len(exist) + len(untold) - sent)
+
+
+async def _as_fired(kit: Kit, head: Head) -> Head:
+    """The head with the pool of the version that fired: an edit since then may have another's workers run the job."""
+    if head.fired_version is None or head.fired_version == head.definition_version:
+        return head
+    definition = await kit.store.definition(head.job_id, head.fired_version)
+    return head if definition is None else replace(head, pool=definition.spec.pool)
 
 
 def _announce_birth(kit: Kit, execution: Execution) -> None:

@@ -17,6 +17,7 @@ def hint_of(execution: Execution) -> Hint:
         ref=execution.ref,
         tenant_id=execution.tenant_id,
         lane=execution.lane,
+        pool=execution.pool,
         epoch=execution.lease_epoch,
         job_version=execution.job_version,
         due_at=Instant(execution.retry_at or execution.scheduled_at),

@@ -140,6 +140,7 @@ async def _abandon(kit: Kit, entry: Entry) -> bool:
         key=entry.key,
         tenant_id=head.tenant_id,
         lane=head.lane,
+        pool=head.pool,
         state=State.QUEUED,
         scheduled_at=entry.tick,
         created_at=now,

@@ -83,6 +83,7 @@ def a_manual_run(kit: Kit, head: Head) -> Execution:
         key=manual_key(now, kit.entropy.token()),
         tenant_id=head.tenant_id,
         lane=head.lane,
+        pool=head.pool,
         state=State.QUEUED,
         scheduled_at=now,
         created_at=now,

@@ -102,6 +102,7 @@ def new_head(kit: Kit, definition: Definition, next_run_at: Instant | None) -> H
         version=1,
         definition_version=1,
         lane=spec.lane,
+        pool=spec.pool,
         schedule=spec.schedule,
         overlap=spec.overlap,
         catch_up=spec.catch_up,

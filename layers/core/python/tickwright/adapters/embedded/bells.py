@@ -29,16 +29,18 @@ class Bells:
         self._mutex = threading.Lock()
 
     @contextmanager
-    def heard(self, name: str) -> Iterator[asyncio.Event]:
-        """Listen, from before one looks: what is written after the look rings."""
+    def heard(self, *names: str) -> Iterator[asyncio.Event]:
+        """Listen to any of them, from before one looks: what is written after the look rings."""
         listener = Listener(asyncio.get_running_loop(), asyncio.Event())
         with self._mutex:
-            self._listeners[name].add(listener)
+            for name in names:
+                self._listeners[name].add(listener)
         try:
             yield listener.rung
         finally:
             with self._mutex:
-                self._listeners[name].discard(listener)
+                for name in names:
+                    self._listeners[name].discard(listener)
 
     def ring(self, name: str) -> None:
         """Wake all who listen."""

@@ -12,6 +12,7 @@ from typing import Literal
 from tickwright.adapters.embedded.codec import Codec
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA
 from tickwright.ports.queue import DeadLetter, Hint, Received
 
 
@@ -30,6 +31,7 @@ class SetAside:
     lane: Lane
     reason: str
     body: str
+    pool: str = LAMBDA
 
 
 _ENVELOPES = Codec(Envelope)
@@ -56,23 +58,36 @@ _LIST_DEAD = "SELECT body FROM dead_letters ORDER BY id LIMIT ?"
 _FORGET = ("DELETE FROM dead_letters WHERE sent_at <= ?", "DELETE FROM set_aside WHERE set_aside_at <= ?")
 
 
+def queue_name(pool: str, lane: Lane) -> str:
+    """What stands in the column `lane`: a pool's lane, of which the pool `lambda`, the first, has the bare name."""
+    return lane.value if pool == LAMBDA else f"{pool}#{lane.value}"
+
+
+def _pool_and_lane(name: str) -> tuple[str, Lane]:
+    pool, _, lane = name.rpartition("#")
+    return pool or LAMBDA, Lane(lane)
+
+
 def put(connection: sqlite3.Connection, hints: Iterable[tuple[Hint, Instant]]) -> None:
     """Put hints, each with the instant from which it is visible."""
-    rows = [(hint.lane.value, visible_at, _ENVELOPES.dump(Envelope(hint=hint))) for hint, visible_at in hints]
+    rows = [
+        (queue_name(hint.queue, hint.lane), visible_at, _ENVELOPES.dump(Envelope(hint=hint)))
+        for hint, visible_at in hints
+    ]
     connection.executemany(_SEND, rows)
 
 
-def next_visible(connection: sqlite3.Connection, lane: Lane) -> Instant | None:
-    """When the next message of a lane is visible, or has been since."""
-    (visible_at,) = connection.execute(_NEXT_VISIBLE, (lane.value,)).fetchone()
-    return None if visible_at is None else Instant(visible_at)
+def next_visible(connection: sqlite3.Connection, names: Iterable[str]) -> Instant | None:
+    """When the next message of any of these queues is visible, or has been since."""
+    found = [connection.execute(_NEXT_VISIBLE, (name,)).fetchone()[0] for name in names]
+    return min((Instant(visible_at) for visible_at in found if visible_at is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taking:
-    """What a reader asks for."""
+    """What a reader asks for: of these queues, the first before the others."""
 
-    lane: Lane
+    names: Sequence[str]
     limit: int
     now: Instant
     visible_again_at: Instant
@@ -81,8 +96,11 @@ class Taking:
 
 def take(connection: sqlite3.Connection, taking: Taking) -> list[Received]:
     """The oldest visible messages, now in the reader's hand; those that nobody can use are set aside."""
-    rows = connection.execute(_VISIBLE, (taking.lane.value, taking.now, taking.limit)).fetchall()
-    return list(_taken(connection, rows, taking))
+    taken: list[Received] = []
+    for name in taking.names:
+        asked = (name, taking.now, taking.limit - len(taken))
+        taken += _taken(connection, connection.execute(_VISIBLE, asked).fetchall(), taking)
+    return taken
 
 
 def _taken(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, str]], taking: Taking) -> Iterator[Received]:
@@ -119,16 +137,19 @@ def _named_by(receipt: str) -> tuple[int, int]:
     return int(message_id), int(count)
 
 
-def depth(connection: sqlite3.Connection, lane: Lane) -> int:
-    """How many messages a lane holds: visible, delayed and in hand."""
-    (count,) = connection.execute(_DEPTH, (lane.value,)).fetchone()
+def depth(connection: sqlite3.Connection, name: str) -> int:
+    """How many messages a queue holds: visible, delayed and in hand."""
+    (count,) = connection.execute(_DEPTH, (name,)).fetchone()
     return int(count)
 
 
 def set_aside(connection: sqlite3.Connection, limit: int) -> list[SetAside]:
     """The oldest messages that were set aside."""
-    rows = connection.execute(_LIST_SET_ASIDE, (limit,))
-    return [SetAside(lane=Lane(lane), reason=reason, body=body) for lane, reason, body in rows]
+    found: list[SetAside] = []
+    for name, reason, body in connection.execute(_LIST_SET_ASIDE, (limit,)):
+        pool, lane = _pool_and_lane(name)
+        found.append(SetAside(lane=lane, reason=reason, body=body, pool=pool))
+    return found
 
 
 def put_dead(connection: sqlite3.Connection, letter: DeadLetter, now: Instant) -> None:

@@ -12,10 +12,11 @@ from typing import TypeVar
 
 from tickwright.adapters.embedded import messages
 from tickwright.adapters.embedded.database import Database
-from tickwright.adapters.embedded.messages import SetAside, Taking
+from tickwright.adapters.embedded.messages import SetAside, Taking, queue_name
 from tickwright.domain import limits
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA
 from tickwright.ports.clock import Clock
 from tickwright.ports.faults import QueueUnavailable
 from tickwright.ports.queue import DeadLetter, Hint, Received
@@ -30,7 +31,7 @@ RETENTION_MS = 14 * 86_400_000  # as long as SQS keeps a message
 
 
 class EmbeddedQueue:
-    """The queues of all lanes in a Database, which others may share."""
+    """The queues of all pools and lanes in a Database, which others may share."""
 
     def __init__(
         self, database: Database, clock: Clock, *, look_ms: int = LOOK_MS_DEFAULT, receives_max: int = RECEIVES_MAX
@@ -46,21 +47,33 @@ class EmbeddedQueue:
         latest = now + limits.QUEUE_DELAY_MS_MAX
         timed = [(hint, Instant(max(now, min(hint.due_at, latest)))) for hint in hints]
         await self._write(partial(messages.put, hints=timed))
-        for lane in {hint.lane for hint in hints}:
-            self._database.bells.ring(lane.value)
+        for name in {queue_name(hint.queue, hint.lane) for hint in hints}:
+            self._database.bells.ring(name)
         return []
 
-    async def receive(self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int) -> Sequence[Received]:
+    async def prepare(self, pool: str) -> None:
+        """Nothing: a pool's messages are told from others by their queue's name."""
+
+    async def receive(
+        self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
+    ) -> Sequence[Received]:
         """The oldest visible first; waits for the first one no longer than asked."""
+        return await self.receive_any([lane], limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms, pool=pool)
+
+    async def receive_any(
+        self, lanes: Sequence[Lane], *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
+    ) -> Sequence[Received]:
+        """Those of the first lane first; waits for all lanes at once."""
         assert 0 < limit <= limits.MESSAGES_A_BATCH
         assert 0 < visibility_ms <= VISIBILITY_MS_MAX
+        names = [queue_name(pool, lane) for lane in lanes]
         give_up_at_ms = self._clock.monotonic_ms() + wait_ms
-        with self._database.bells.heard(lane.value) as rung:
+        with self._database.bells.heard(*names) as rung:
             while True:
                 rung.clear()
-                next_visible = await self._read(partial(messages.next_visible, lane=lane))
+                next_visible = await self._read(partial(messages.next_visible, names=names))
                 if next_visible is not None and next_visible <= self._clock.now():
-                    taken = await self._take(lane, limit, visibility_ms)
+                    taken = await self._take(names, limit, visibility_ms)
                     if taken:
                         return taken
                 elif (left_ms := give_up_at_ms - self._clock.monotonic_ms()) <= 0:
@@ -68,10 +81,10 @@ class EmbeddedQueue:
                 else:
                     await self._pause(rung, self._pause_ms(left_ms, next_visible))
 
-    async def _take(self, lane: Lane, limit: int, visibility_ms: int) -> list[Received]:
+    async def _take(self, names: Sequence[str], limit: int, visibility_ms: int) -> list[Received]:
         now = self._clock.now()
         taking = Taking(
-            lane=lane,
+            names=names,
             limit=limit,
             now=now,
             visible_again_at=Instant(now + visibility_ms),
@@ -102,16 +115,16 @@ class EmbeddedQueue:
         """By receipt, too."""
         visible_at = Instant(self._clock.now() + min(max(0, after_ms), VISIBILITY_MS_MAX))
         await self._write(partial(messages.show, receipt=received.receipt, visible_at=visible_at))
-        self._database.bells.ring(received.hint.lane.value)
+        self._database.bells.ring(queue_name(received.hint.queue, received.hint.lane))
 
     async def send_dead(self, letter: DeadLetter) -> None:
         """Put a copy into the table of dead letters."""
         await self._write(partial(messages.put_dead, letter=letter, now=self._clock.now()))
 
     # --- what only the embedded queue can tell ------------------------------------------------------------------
-    async def depth(self, lane: Lane) -> int:
-        """How many hints a lane holds: visible, delayed and in hand."""
-        return await self._read(partial(messages.depth, lane=lane))
+    async def depth(self, lane: Lane, pool: str = LAMBDA) -> int:
+        """How many hints a lane of a pool holds: visible, delayed and in hand."""
+        return await self._read(partial(messages.depth, name=queue_name(pool, lane)))
 
     async def list_dead_letters(self, limit: int = limits.LIST_PAGE_DEFAULT) -> Sequence[DeadLetter]:
         """The oldest copies of dead executions."""

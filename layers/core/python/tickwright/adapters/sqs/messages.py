@@ -13,6 +13,7 @@ from urllib.parse import quote
 from tickwright.domain.ids import Epoch, TenantId, parse_execution_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA, PoolName
 from tickwright.ports.queue import DeadLetter, Hint, Received
 
 MemberT = TypeVar("MemberT", str, int)
@@ -23,27 +24,26 @@ _GROUP_CHARS_MAX: Final = 128  # SQS's limit of a MessageGroupId
 
 def to_body(hint: Hint) -> str:
     """A hint's message."""
-    return _json(
-        {
-            "v": _VERSION,
-            "executionId": hint.ref.id,
-            "tenantId": hint.tenant_id,
-            "lane": hint.lane.value,
-            "leaseEpoch": hint.epoch,
-            "jobVersion": hint.job_version,
-            "dueAt": hint.due_at,
-        }
-    )
+    members = {
+        "v": _VERSION,
+        "executionId": hint.ref.id,
+        "tenantId": hint.tenant_id,
+        "lane": hint.lane.value,
+        "leaseEpoch": hint.epoch,
+        "jobVersion": hint.job_version,
+        "dueAt": hint.due_at,
+    }
+    return _json(members if hint.pool == LAMBDA else members | {"pool": hint.pool})
 
 
-def from_body(body: str, lane: Lane) -> Hint | None:
-    """The hint of a message of this lane, or None where it is none that this version understands."""
+def from_body(body: str, lane: Lane, pool: str = LAMBDA) -> Hint | None:
+    """The hint of a message of this lane and pool, or None where it is none that this version understands."""
     try:
         envelope = json.loads(body)
         hint = _hint(envelope) if envelope["v"] == _VERSION else None
     except (ValueError, KeyError, TypeError, RecursionError):  # the last: brackets in brackets, thousands deep
         return None
-    return hint if hint is not None and hint.lane is lane else None
+    return hint if hint is not None and hint.lane is lane and hint.queue == pool else None
 
 
 def _hint(envelope: Mapping[str, Any]) -> Hint:
@@ -59,6 +59,7 @@ def _hint(envelope: Mapping[str, Any]) -> Hint:
         epoch=Epoch(epoch),
         job_version=job_version,
         due_at=Instant(due_at),
+        pool=PoolName(_of_type(envelope.get("pool", LAMBDA), str)),
     )
 
 
@@ -93,20 +94,17 @@ def group_of(tenant_id: TenantId) -> str:
 
 def received_from_record(record: Mapping[str, Any], lane: Lane) -> Received | None:
     """A record of the event that Lambda's poller of this lane delivers; None where its body is no hint."""
-    return _received(
-        record["body"], record["receiptHandle"], record["attributes"]["ApproximateReceiveCount"], lane=lane
-    )
+    count = record["attributes"]["ApproximateReceiveCount"]
+    return _received(from_body(record["body"], lane), record["receiptHandle"], count)
 
 
-def received_from_message(message: Mapping[str, Any], lane: Lane) -> Received | None:
-    """A message that was received from this lane; None where its body is no hint."""
-    return _received(
-        message["Body"], message["ReceiptHandle"], message["Attributes"]["ApproximateReceiveCount"], lane=lane
-    )
+def received_from_message(message: Mapping[str, Any], lane: Lane, pool: str = LAMBDA) -> Received | None:
+    """A message that was received from this lane of a pool; None where its body is no hint."""
+    count = message["Attributes"]["ApproximateReceiveCount"]
+    return _received(from_body(message["Body"], lane, pool), message["ReceiptHandle"], count)
 
 
-def _received(body: str, receipt: str, count: str, *, lane: Lane) -> Received | None:
-    hint = from_body(body, lane)
+def _received(hint: Hint | None, receipt: str, count: str) -> Received | None:
     return None if hint is None else Received(hint=hint, receipt=receipt, receive_count=int(count))
 
 

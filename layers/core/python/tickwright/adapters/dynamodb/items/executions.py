@@ -7,6 +7,7 @@ from tickwright.adapters.dynamodb.wire import Item, Value, as_text
 from tickwright.domain.executions import Cause, Discarded, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA
 from tickwright.domain.transitions import State
 
 _ERROR = Shape(
@@ -42,6 +43,7 @@ _EXECUTION = Shape(
         Field("key", "key", TEXT),
         Field("tenant_id", "tenantId", TEXT),
         Field("lane", "lane", one_of(Lane)),
+        Field("pool", "pool", replace(TEXT, absent=LAMBDA)),
         Field("state", "state", one_of(State)),
         Field("scheduled_at", "scheduledAt", NUMBER),
         Field("created_at", "createdAt", NUMBER),

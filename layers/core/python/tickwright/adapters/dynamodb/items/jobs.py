@@ -5,6 +5,7 @@ what the API alone changes, so that it is written as one value. The payload stan
 not quoted inside it.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from tickwright.adapters.dynamodb import keys, wire
@@ -15,13 +16,14 @@ from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Aimed, CatchUp, CatchUpMode, Definition, Head, JobStatus, Overlap, Reopened, Verdict
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import LAMBDA
 
 _CATCH_UP = Shape(
     CatchUp,
     (
         Field("mode", "mode", one_of(CatchUpMode)),
-        Field("window_s", "windowSec", NUMBER),
-        Field("on_resume", "onResume", FLAG),
+        Field("window_s", "w", NUMBER, was="windowSec"),
+        Field("on_resume", "o", FLAG, was="onResume"),
         Field("max_runs", "n", NUMBER),
         Field("rate_per_min", "r", NUMBER),
     ),
@@ -33,8 +35,8 @@ _PLAN = (
     Field("schedule", "schedule", TEXT),
     Field("overlap", "overlap", one_of(Overlap)),
     Field("catch_up", "catchup", nested(_CATCH_UP)),
-    Field("max_attempts", "maxAttempts", NUMBER),
-    Field("run_deadline_s", "runDeadlineSec", NUMBER),
+    Field("max_attempts", "m", NUMBER, was="maxAttempts"),
+    Field("run_deadline_s", "d", NUMBER, was="runDeadlineSec"),
     Field("paused_at", "pausedAt", NUMBER),
     Field("reach_s", "reachS", NUMBER),
     # One letter each: with all of them, and the longest of everything else, the item must stay under a kilobyte.
@@ -42,6 +44,7 @@ _PLAN = (
     Field("pending_version", "p", NUMBER),
     Field("effective_from", "f", NUMBER),
     Field("aimed_from", "a", nested(_AIMED)),
+    Field("pool", "o", replace(TEXT, absent=LAMBDA)),
 )
 _MOVING = (
     Field("job_id", "jobId", TEXT),

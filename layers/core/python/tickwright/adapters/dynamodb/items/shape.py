@@ -46,11 +46,12 @@ def set_of(kind: type[Enum]) -> Codec:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name in the domain, its attribute, and its kind."""
+    """One field: its name in the domain, its attribute and what older items may have instead of it, and its kind."""
 
     name: str
     attribute: str
     codec: Codec
+    was: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +83,5 @@ def nested(shape: Shape[Any]) -> Codec:
 
 
 def _read(field: Field, item: Item) -> object:
-    value = item.get(field.attribute)
+    value = item.get(field.attribute, item.get(field.was))
     return field.codec.absent if value is None else field.codec.read(value)
