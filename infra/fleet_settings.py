@@ -1,0 +1,113 @@
+"""What differs between the fleets of the stages: which services there are, on what machines, in which network.
+
+Must not know CDK. A service serves lanes by weight: as many of its places as it gives to a lane are that lane's alone.
+Every number has its reason beside it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+# Fargate: memory in MiB, from and to, that goes with each number of CPU units (1,024 are one processor).
+MEMORY_OF_CPU: Mapping[int, tuple[int, int]] = {
+    256: (512, 2_048),
+    512: (1_024, 4_096),
+    1_024: (2_048, 8_192),
+    2_048: (4_096, 16_384),
+    4_096: (8_192, 30_720),
+}
+# The most that Fargate leaves between SIGTERM and SIGKILL: what runs has it to end, or to note a checkpoint.
+STOP_S = 120
+STOP_S_MIN, STOP_S_MAX = 2, 120
+# New machines take two to five minutes from the first sign of a herd: the free third of the places carries it so long.
+PLACES_TAKEN_PERCENT = 67
+
+_REPOSITORY = re.compile(r"[a-z0-9]+(?:[._/-][a-z0-9]+)*")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_SERVICE = re.compile(r"[A-Z][A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
+    """One service of the fleet. `on_demand`: so many machines are certain, the rest on Spot; None: all are certain."""
+
+    places: Mapping[str, int]
+    cpu: int
+    memory_mib: int
+    machines_min: int
+    machines_max: int
+    backlog_per_machine: int
+    on_demand: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what Fargate would refuse an hour later."""
+        assert self.places
+        assert all(places >= 1 for places in self.places.values())
+        least, most = MEMORY_OF_CPU[self.cpu]
+        assert least <= self.memory_mib <= most
+        # A service of no machine has no metric to be scaled by.
+        assert 1 <= self.machines_min <= self.machines_max
+        assert self.on_demand is None or 0 <= self.on_demand <= self.machines_max
+        assert self.backlog_per_machine >= 1
+
+    @property
+    def places_text(self) -> str:
+        """As the machine reads it."""
+        return ",".join(f"{lane}={places}" for lane, places in self.places.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSettings:
+    """Subnets that exist. Without addresses of their own, machines need a NAT, and endpoints or that NAT for AWS."""
+
+    vpc_id: str
+    subnet_ids: tuple[str, ...]
+    availability_zones: tuple[str, ...]
+    public_addresses: bool
+
+    def __post_init__(self) -> None:
+        """Each subnet with its zone, two at least: a zone may fail."""
+        assert len(self.subnet_ids) == len(self.availability_zones)
+        assert len(set(self.availability_zones)) >= 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageSettings:
+    """An image in a repository of the installation's own account and region, by its digest: a tag may move."""
+
+    repository: str
+    digest: str
+
+    def __post_init__(self) -> None:
+        """Refuse a tag, and an address."""
+        assert _REPOSITORY.fullmatch(self.repository)
+        assert _DIGEST.fullmatch(self.digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSettings:
+    """The pool `fargate`. No image: the one of this repository, which has no handlers. No network: a small one of its own.
+
+    `handlers` is where the image has its handlers, as module:name. `scales` is for places that cannot scale.
+    """
+
+    services: Mapping[str, ServiceSettings]
+    image: ImageSettings | None = None
+    handlers: str = ""
+    network: NetworkSettings | None = None
+    scales: bool = True
+
+    def __post_init__(self) -> None:
+        """A name is the beginning of what its resources are called."""
+        assert all(_SERVICE.fullmatch(name) for name in self.services)
+
+    @property
+    def lanes(self) -> frozenset[str]:
+        """The lanes that some service serves."""
+        return frozenset(lane for service in self.services.values() for lane in service.places)
+
+    def worked_off_by(self, name: str) -> Iterator[str]:
+        """The lanes whose backlog is this service's to work off: none has more places for them."""
+        for lane in self.services[name].places:
+            if max(self.services, key=lambda each: self.services[each].places.get(lane, 0)) == name:
+                yield lane
