@@ -44,7 +44,16 @@ def read(*secrets: str, payload: object = PAYLOAD, headers: object = HEADERS) ->
 
 @pytest.mark.parametrize(
     "name",
-    ["Authorization", "COOKIE", "Proxy-Authorization", "x-api-key", "X-Auth-Token", "Client-Secret", "Api-Key", "token"],
+    [
+        "Authorization",
+        "COOKIE",
+        "Proxy-Authorization",
+        "x-api-key",
+        "X-Auth-Token",
+        "Client-Secret",
+        "Api-Key",
+        "token",
+    ],
 )
 def test_a_header_whose_name_says_so_is_secret(name: str) -> None:
     """In whatever case it is written."""
@@ -79,7 +88,7 @@ def test_a_secret_may_be_an_object_or_the_whole_payload() -> None:
 
 
 def test_what_another_version_calls_secret_is_masked_too() -> None:
-    """A secret that was declared later is hidden in the versions before, and one that leads nowhere there is no fault."""
+    """One that was declared later is hidden in the versions before; one that leads nowhere there is no fault."""
     shown = masked(a_spec(), ["/payload/card/cvc", "/payload/new"])
 
     assert json.loads(shown.payload) == PAYLOAD | {"card": {"number": "4111-1111", "cvc": MASK}}

@@ -35,6 +35,7 @@ class EventName(Enum):
     EXECUTION_CANCELLED = "execution_cancelled"  # label: reason
     EXECUTION_GIVEN_BACK = "execution_given_back"
     EXECUTION_REAPED = "execution_reaped"  # label: reason
+    LOG_NOT_KEPT = "log_not_kept"  # what an attempt said is lost, all else of it is not; label: fault
     RESULT_REFUSED = "result_refused"  # a zombie's result; label: reason
     HEARTBEAT_REFUSED = "heartbeat_refused"  # label: reason
     HINT_SENT_AGAIN = "hint_sent_again"  # the journal repaired a lost message

@@ -20,6 +20,9 @@ class Tail(NamedTuple):
     cut: int
 
 
+NOTHING_SAID = Tail(text="", cut=0)
+
+
 class _Part(NamedTuple):
     said: bytes
     cut: int

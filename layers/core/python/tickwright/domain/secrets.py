@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from tickwright.domain import limits
+from tickwright.domain.attempts import Failure, Fatal, UserResult, an_error
 from tickwright.domain.jobs import JobSpec, Target
 from tickwright.domain.outcomes import FieldProblem
 from tickwright.domain.problems import Problems
@@ -110,6 +111,18 @@ def scrubbed(text: str, spec: JobSpec, *, is_cut: bool = False) -> str:
     for value in values:
         text = text.replace(value, MASK)
     return _without_an_end(text, values) if is_cut else text
+
+
+def without_secrets(result: UserResult, spec: JobSpec) -> UserResult:
+    """How an attempt ended, as it may be shown: user code may have put anything into its error."""
+    if not isinstance(result, Failure | Fatal):
+        return result
+    error = result.error
+    message = scrubbed(error.message, spec)
+    trace = scrubbed(error.trace, spec, is_cut=len(error.trace) >= limits.ERROR_TRACE_CHARS_MAX)
+    if (message, trace) == (error.message, error.trace):
+        return result
+    return replace(result, error=an_error(error.error_class, message, trace))
 
 
 def _without_an_end(text: str, values: Sequence[str]) -> str:

@@ -25,7 +25,8 @@ class SaidBy(Enum):
 class StoredLog:
     """The log of one attempt. Nobody but the holder of its epoch has written it, so it is put without a condition.
 
-    `cut`: how many bytes before the text were not kept. Attempts are counted anew in each generation, epochs are not.
+    `cut`: how many bytes before the text were not kept. An attempt that was given
+    back and its successor have one number, and two epochs.
     """
 
     ref: ExecutionRef

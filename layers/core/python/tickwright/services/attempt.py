@@ -19,6 +19,8 @@ from tickwright.domain.jobs import Definition
 from tickwright.domain.limits import Durations
 from tickwright.domain.logs import LogTail
 from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.secrets import without_secrets
+from tickwright.domain.stored_logs import SaidBy
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
@@ -27,6 +29,7 @@ from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import with_own_payload
 from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
+from tickwright.services.run_logs import keep_log
 
 # What a target is told when its attempt ends for one of these; for all others its lease is lost.
 _REASONS = {Code.CANCELLED: CANCELLED, Code.DEADLINE: DEADLINE}
@@ -98,8 +101,11 @@ async def finish(worker: Worker, started: Started) -> Over | NotNow:
     log = LogTail()
     result = await _attempt(worker, started.claimed, started.definition, log)
     if isinstance(result, Refusal):
-        return _told(worker.kit, result)
-    return await _report(worker.kit, started.claimed, result)
+        told = _told(worker.kit, result)
+    else:
+        told = await _report(worker.kit, started.claimed, result)
+    await keep_log(worker.kit, started.claimed.execution, log.tail(), SaidBy.WORKER)
+    return told
 
 
 def _told(kit: Kit, refusal: Refusal) -> Over | NotNow:
@@ -123,7 +129,8 @@ async def _attempt(
     given = await with_own_payload(worker.kit, claimed.execution, definition)
     if given is None:
         return Fatal(error=an_error("PayloadMissing", "The payload that this run was asked for with does not exist."))
-    return await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, given)
+    result = await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, given)
+    return result if isinstance(result, Refusal) else without_secrets(result, given.spec)
 
 
 def _stopping_ms(durations: Durations) -> int:

@@ -24,12 +24,15 @@ from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
+from tickwright.domain.logs import NOTHING_SAID, Tail
 from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.stored_logs import SaidBy
 from tickwright.domain.transitions import State
 from tickwright.ports.store import Applied, Outcome
 from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_key_for
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
+from tickwright.services.run_logs import keep_log, shown_result
 
 WAS_CANCELLED = Refusal(code=Code.CANCELLED, detail="The execution was cancelled; stop at once. No result is accepted.")
 OUT_OF_TIME = Refusal(code=Code.DEADLINE, detail="The attempt's time limit has ended; stop at once.")
@@ -184,33 +187,46 @@ async def report_heartbeat(  # noqa: PLR0913 - a report names its run, its fence
     return await heartbeat(kit, execution, Epoch(epoch), noted=merged)
 
 
-async def report_success(
-    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, result: str | None
+async def report_success(  # noqa: PLR0913 - a report names its run, its fence and what it says
+    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, result: str | None, said: Tail = NOTHING_SAID
 ) -> Execution | Refusal:
     """A result from a tenant's own worker; the same report again answers the execution again (B136)."""
-    return await _report_by_id(kit, tenant_id, execution_id, epoch, Success(result=result))
-
-
-async def report_failure(
-    kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, failed: Failure | Fatal | RetryLater | NotRun
-) -> Execution | Refusal:
-    """A failure from a tenant's own worker."""
-    return await _report_by_id(kit, tenant_id, execution_id, epoch, failed)
-
-
-async def _report_by_id(
-    kit: Kit, tenant_id: TenantId, execution_id: str, epoch: int, result: UserResult
-) -> Execution | Refusal:
-    execution = await get_execution(kit, tenant_id, execution_id)
+    execution = await _held(kit, tenant_id, execution_id, epoch)
     if isinstance(execution, Refusal):
         return execution
-    if execution.lease_epoch != epoch:
-        return why_refused(execution, Epoch(epoch))
-    if shows(execution, result):
-        return execution  # the same report again (B136)
-    if execution.state is not State.RUNNING and execution.state is not State.CANCELLING:
-        return why_refused(execution, Epoch(epoch))
-    reported = await report(kit, execution, result)
+    return await _report_held(kit, execution, Success(result=result), said)
+
+
+async def report_failure(  # noqa: PLR0913 - a report names its run, its fence and what it says
+    kit: Kit,
+    tenant_id: TenantId,
+    execution_id: str,
+    *,
+    epoch: int,
+    failed: Failure | Fatal | RetryLater | NotRun,
+    said: Tail = NOTHING_SAID,
+) -> Execution | Refusal:
+    """A failure from a tenant's own worker."""
+    execution = await _held(kit, tenant_id, execution_id, epoch)
+    if isinstance(execution, Refusal):
+        return execution
+    return await _report_held(kit, execution, await shown_result(kit, execution, failed), said)
+
+
+async def _held(kit: Kit, tenant_id: TenantId, execution_id: str, epoch: int) -> Execution | Refusal:
+    """The execution, if the reporter's epoch is its last."""
+    execution = await get_execution(kit, tenant_id, execution_id)
+    if isinstance(execution, Refusal) or execution.lease_epoch == epoch:
+        return execution
+    return why_refused(execution, Epoch(epoch))
+
+
+async def _report_held(kit: Kit, execution: Execution, result: UserResult, said: Tail) -> Execution | Refusal:
+    again = shows(execution, result)  # the same report again (B136)
+    if not again and execution.state is not State.RUNNING and execution.state is not State.CANCELLING:
+        return why_refused(execution, execution.lease_epoch)
+    reported = execution if again else await report(kit, execution, result)
+    await keep_log(kit, execution, said, SaidBy.REPORT)
     # The holder has stopped, and its result counts for nothing: it is told so, as its heartbeat is (protocol 6).
     was_stopped = isinstance(reported, Execution) and reported.state is State.CANCELLED
     return WAS_CANCELLED if was_stopped else reported

@@ -1,0 +1,81 @@
+"""What attempts have said: their logs are kept and listed, and the job's secrets are taken out of logs and errors.
+
+Used by the worker when an attempt is over, and by the API for workers that report by it. Promises: SEM-LOG-1,
+SEM-SECRET-1.
+"""
+
+from tickwright.domain.attempts import Failure, Fatal, UserResult
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import JobSpec
+from tickwright.domain.logs import Tail
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.secrets import scrubbed, without_secrets
+from tickwright.domain.stored_logs import SaidBy, StoredLog
+from tickwright.ports.faults import Unavailable
+from tickwright.ports.store import Listing
+from tickwright.services.jobs import get_execution
+from tickwright.services.kit import Kit
+from tickwright.services.payloads import with_own_payload
+
+
+async def keep_log(kit: Kit, execution: Execution, said: Tail, said_by: SaidBy) -> None:
+    """Keep what an attempt has said, if it said anything. `execution`: as it was while the attempt ran.
+
+    The attempt is over and reported: what goes wrong here costs the log and nothing else.
+    """
+    if not said.text:
+        return
+    try:
+        log = await _log(kit, execution, said, said_by)
+        if log is not None:
+            await kit.store.put_log(log)
+    except Unavailable as fault:
+        kit.emit(EventName.LOG_NOT_KEPT, executionId=execution.ref.id, fault=type(fault).__name__)
+
+
+async def _log(kit: Kit, execution: Execution, said: Tail, said_by: SaidBy) -> StoredLog | None:
+    """None without the definition: what its secrets are is not known."""
+    spec = await _spec_of(kit, execution)
+    if spec is None:
+        return None
+    now = kit.clock.now()
+    return StoredLog(
+        ref=execution.ref,
+        epoch=execution.lease_epoch,
+        said_by=said_by,
+        generation=execution.generation,
+        attempt=execution.attempt,
+        text=scrubbed(said.text, spec, is_cut=said.cut > 0),
+        cut=said.cut,
+        written_at=now,
+        expires_at=Instant(now + 1_000 * kit.retention_s),
+    )
+
+
+async def _spec_of(kit: Kit, execution: Execution) -> JobSpec | None:
+    """What the execution runs with."""
+    definition = await kit.store.definition(execution.job_id, execution.job_version)
+    if definition is None:
+        return None
+    return (await with_own_payload(kit, execution, definition) or definition).spec
+
+
+async def shown_result(kit: Kit, execution: Execution, result: UserResult) -> UserResult:
+    """A result as it may be shown: without the job's secrets in its error."""
+    if not isinstance(result, Failure | Fatal):
+        return result
+    spec = await _spec_of(kit, execution)
+    return result if spec is None else without_secrets(result, spec)
+
+
+async def list_logs(
+    kit: Kit, tenant_id: TenantId, execution_id: str, *, limit: int, after_key: str | None = None
+) -> Listing[StoredLog] | Refusal:
+    """A page of the logs of an execution's attempts, newest first."""
+    execution = await get_execution(kit, tenant_id, execution_id)
+    if isinstance(execution, Refusal):
+        return execution
+    return await kit.store.logs_of(execution.ref, limit=limit, after_key=after_key)
