@@ -101,12 +101,17 @@ class WorkerLoop:
         await asyncio.gather(*(self._serve(pool, lane, stop) for pool in self.pools for lane in self.places))
         await self._finish()
 
+    @property
+    def at_work(self) -> int:
+        """How many hints it has in hand."""
+        return len(self._working)
+
     async def _serve(self, pool: str, lane: Lane, stop: asyncio.Event) -> None:
         free = asyncio.Semaphore(self.places[lane])
         worker = Worker(kit=self.kit, runners=self.runners, worker_id=self.worker_id, draining=self._draining)
         batches = 1
         while not stop.is_set():
-            taken = await _take_places(free, batches * limits.MESSAGES_A_BATCH)
+            taken = await _take_places(free, batches * limits.MESSAGES_A_BATCH, stop)
             received = [] if stop.is_set() else await self._receive_all(pool, lane, taken)
             # One receive at a time while there is little to do; several at once while they come back full.
             batches = _BATCHES_AT_ONCE if len(received) >= limits.MESSAGES_A_BATCH else 1
@@ -192,11 +197,24 @@ class WorkerLoop:
             await asyncio.wait(set(self._working), timeout=left_ms / 1_000)
 
 
-async def _take_places(free: asyncio.Semaphore, most: int) -> int:
-    """Wait for one free place, and take up to `most` of them."""
-    await free.acquire()
-    taken = 1
+async def _take_places(free: asyncio.Semaphore, most: int, stop: asyncio.Event) -> int:
+    """Wait for one free place, and take up to `most` of them; none if the stop comes first."""
+    if free.locked():
+        await _one_free_or(stop, free)
+    taken = 0
     while taken < most and not free.locked():
         await free.acquire()
         taken += 1
     return taken
+
+
+async def _one_free_or(stop: asyncio.Event, free: asyncio.Semaphore) -> None:
+    """Until a place is free or the stop comes.
+
+    A lane full of long runs must not keep the others from being given back.
+    """
+    taking, stopping = asyncio.ensure_future(free.acquire()), asyncio.ensure_future(stop.wait())
+    await asyncio.wait({taking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not taking.cancel():
+        free.release()

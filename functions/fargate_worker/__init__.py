@@ -1,0 +1,1 @@
+"""The worker of the pool `fargate`: one process for as long as its machine lives."""

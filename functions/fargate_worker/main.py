@@ -1,0 +1,86 @@
+"""The worker of the pool `fargate`: serves its lanes until SIGTERM, lets end what ends in time, gives back the rest.
+
+A plain process with the environment of an installation: `python -m functions.fargate_worker.main`. A second signal
+gives back at once. Promises: SEM-FLEET-1 to SEM-FLEET-3.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Coroutine, Iterator
+
+from functions.fargate_worker.health import serve_health
+from tickwright.domain.ids import WorkerId
+from tickwright.domain.pools import FARGATE
+from tickwright.fleet_settings import FleetRefused, fleet_from_environment
+from tickwright.loops.census import CensusLoop
+from tickwright.loops.guard import GuardLoop
+from tickwright.loops.worker import WorkerLoop
+from tickwright.wiring.fleet import Machine, machine_from_env
+
+REFUSED = 2  # the exit status of a machine whose environment cannot be
+
+
+async def serve(machine: Machine) -> None:
+    """Work until told to stop; what the machine is beside its work ends with it."""
+    settings, stop = machine.settings, asyncio.Event()
+    worker = WorkerLoop(
+        machine.kit,
+        machine.runners,
+        WorkerId(f"fargate-{machine.kit.entropy.token()}"),
+        places=settings.places,
+        pools=(FARGATE,),
+        poll_ms=settings.poll_ms,
+        grace_ms=settings.grace_ms,
+    )
+    _stop_on_signals(worker, stop)
+
+    def facts() -> dict[str, object]:
+        return {"fleet": settings.fleet, "atWork": worker.at_work, "draining": stop.is_set()}
+
+    health = await serve_health(settings.health_port, facts)
+    beside = [asyncio.create_task(one) for one in _beside(machine, worker, stop)]
+    try:
+        await worker.run(stop)
+    finally:
+        health.close()
+        for one in beside:
+            one.cancel()
+        machine.close()
+
+
+def _beside(machine: Machine, worker: WorkerLoop, stop: asyncio.Event) -> Iterator[Coroutine[None, None, None]]:
+    yield CensusLoop(machine.kit, lambda: worker.at_work, machine.settings.places_of_all).run(stop)
+    if machine.protection is not None:
+        yield GuardLoop(machine.kit, machine.protection, lambda: worker.at_work > 0).run(stop)
+
+
+def _stop_on_signals(worker: WorkerLoop, stop: asyncio.Event) -> None:
+    def asked_to_stop() -> None:
+        if stop.is_set():
+            worker.let_go()
+        stop.set()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, asked_to_stop)
+
+
+def main() -> int:
+    """Serve; the exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+    try:
+        machine = machine_from_env(os.environ, fleet_from_environment(os.environ))
+    except (FleetRefused, KeyError) as fault:
+        print(f"tickwright: {fault}", file=sys.stderr)  # noqa: T201 - nothing else works yet
+        return REFUSED
+    asyncio.run(serve(machine))
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    logging.shutdown()
+    # Code of a handler that never ends must not hold the machine until it is killed: what it wrote is fenced.
+    os._exit(status)

@@ -1,0 +1,67 @@
+"""A machine of the fleet: the kit of the installation, and the handlers that its image brings."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tickwright.adapters.ecs.protection import EcsProtection
+from tickwright.adapters.targets.python import PythonRunner
+from tickwright.adapters.telemetry.places import PlacesTelemetry
+from tickwright.fleet_settings import FleetRefused, FleetSettings
+from tickwright.ports.protection import Protection
+from tickwright.ports.runner import Runner
+from tickwright.services.kit import Kit
+from tickwright.wiring.aws import kit_from_env, runners_from_env
+from tickwright_sdk.handlers import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What runs on one machine, with what. `protection` is None where nothing takes machines away."""
+
+    kit: Kit
+    python: PythonRunner
+    others: Mapping[str, Runner]
+    settings: FleetSettings
+    protection: Protection | None
+
+    @property
+    def runners(self) -> Mapping[str, Runner]:
+        """What it runs, by the kind of target."""
+        return {**self.others, "python": self.python}
+
+    def close(self) -> None:
+        """Let go of the handlers that still run: children end, threads are left to end with the process."""
+        self.python.close()
+
+
+def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Machine:
+    """Put it together; raises FleetRefused if the handlers cannot be loaded."""
+    registry = handlers_at(settings.handlers)
+    kit = kit_from_env(environ)
+    telemetry = PlacesTelemetry(
+        inner=kit.telemetry, clock=kit.clock, stage=environ["TICKWRIGHT_STAGE"], fleet=settings.fleet
+    )
+    return Machine(
+        kit=replace(kit, telemetry=telemetry),
+        python=PythonRunner(registry, threads=settings.places_of_all),
+        others=runners_from_env(environ),
+        settings=settings,
+        protection=None if settings.agent_uri is None else EcsProtection(settings.agent_uri),
+    )
+
+
+def handlers_at(place: str | None) -> Registry:
+    """The handlers at `module:name`; without a place there are none, and whoever asks for one is told so."""
+    if place is None:
+        return Registry()
+    module_name, _, name = place.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as fault:
+        raise FleetRefused(f"TICKWRIGHT_HANDLERS is {place!r}: {type(fault).__name__}: {fault}") from fault
+    found = getattr(module, name or "worker", None)
+    found = getattr(found, "registry", found)  # of a worker of the SDK
+    if not isinstance(found, Registry):
+        raise FleetRefused(f"TICKWRIGHT_HANDLERS is {place!r}: say module:name of a worker or a registry")
+    return found

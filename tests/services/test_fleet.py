@@ -1,0 +1,195 @@
+"""A machine of the fleet: its lanes beside each other, its end with all places taken, and the guard of its runs."""
+
+import asyncio
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+
+from tests.support.kits import World
+from tests.support.steps import HOUR, MINUTE
+from tickwright.domain.attempts import Success, UserResult
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Reason
+from tickwright.domain.ids import WorkerId
+from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import FARGATE
+from tickwright.domain.scale_in import BREAK_MS, IDLE_MS, PROTECTED_MIN, TURN_MS
+from tickwright.domain.transitions import State
+from tickwright.loops.census import CensusLoop
+from tickwright.loops.guard import GuardLoop
+from tickwright.loops.worker import WorkerLoop
+from tickwright.ports.runner import Invocation
+
+
+def takes(world: World, duration_ms: int) -> None:
+    """Every run takes so long."""
+
+    async def does(_invocation: Invocation) -> UserResult:
+        await world.clock.sleep_ms(duration_ms)
+        return Success()
+
+    world.runner.does = does
+
+
+def a_machine(world: World, places: dict[Lane, int], grace_ms: int = 25_000) -> WorkerLoop:
+    return WorkerLoop(
+        world.kit, {"python": world.runner}, WorkerId("m"), places=places, pools=(FARGATE,), grace_ms=grace_ms
+    )
+
+
+@pytest.mark.sem("SEM-DRAIN-1", "SEM-FLEET-2")
+async def test_a_machine_whose_places_are_all_taken_gives_back_in_time(world: World) -> None:
+    """Each place of the lane has a run of an hour: the stop does not wait for a place, and no attempt is counted."""
+    takes(world, HOUR)
+    for _ in range(3):
+        await world.submit(schedule={"runAt": world.text(1_000)})
+    stop = asyncio.Event()
+    going = asyncio.create_task(a_machine(world, {Lane.NORMAL: 2}).run(stop))
+    await world.clock.sleep_ms(5_000)
+    assert len(world.runner.starts) == 2
+    stopped_at = world.clock.now()
+
+    stop.set()
+    await going
+
+    assert world.clock.now() - stopped_at <= 26_000
+    begun = [row for row in await world.executions() if row.reason is Reason.GIVEN_BACK]
+    assert [(row.state, row.attempt) for row in begun] == [(State.RETRY, 0)] * 2
+
+
+@pytest.mark.sem("SEM-FLEET-1", "SEM-LANE-1")
+async def test_low_goes_on_under_a_herd_of_high(world: World) -> None:
+    """A hundred high runs wait for four places; the low ones go through their own two meanwhile."""
+    takes(world, MINUTE)
+    for _ in range(100):
+        await world.submit(schedule={"runAt": world.text(1_000)}, priority="high")
+    low = [await world.submit(schedule={"runAt": world.text(1_000)}, priority="low") for _ in range(4)]
+    stop = asyncio.Event()
+    going = asyncio.create_task(a_machine(world, {Lane.HIGH: 4, Lane.LOW: 2}).run(stop))
+
+    await world.clock.sleep_ms(3 * MINUTE)
+
+    ended = {row.job_id for row in await world.executions() if row.state is State.SUCCEEDED}
+    assert {head.job_id for head in low} <= ended
+    assert len(ended) < 4 + 4 * 4
+    stop.set()
+    await going
+
+
+async def test_a_machine_serves_no_lane_that_it_has_no_places_for(world: World) -> None:
+    """What others are there for stays with them."""
+    await world.submit(schedule={"runAt": world.text(1_000)}, priority="high")
+    stop = asyncio.Event()
+    going = asyncio.create_task(a_machine(world, {Lane.LOW: 2}).run(stop))
+
+    await world.clock.sleep_ms(MINUTE)
+
+    assert world.runner.starts == []
+    stop.set()
+    await going
+
+
+@dataclass(slots=True)
+class Asked:
+    """A platform that notes what it is asked for, and refuses for as long as `refuses` says why."""
+
+    world: World
+    refuses: str | None = None
+    requests: list[tuple[int, int]] = field(default_factory=list)  # when, and for how many minutes; 0 lets go
+
+    async def protect(self, minutes: int) -> str | None:
+        """Note it."""
+        self.requests.append((self.world.clock.monotonic_ms(), minutes))
+        return self.refuses
+
+    async def let_go(self) -> str | None:
+        """Note it."""
+        return await self.protect(0)
+
+
+@dataclass(slots=True)
+class Busy:
+    """Whether the machine has runs, as the test says."""
+
+    now: bool = True
+
+    def __call__(self) -> bool:
+        """Say it."""
+        return self.now
+
+
+async def guarded(world: World, protection: Asked, busy: Busy, *spells: tuple[int, bool]) -> None:
+    """Let a guard look on while the machine is busy or idle for so long each."""
+    stop = asyncio.Event()
+    going = asyncio.create_task(GuardLoop(world.kit, protection, busy).run(stop))
+    for duration_ms, is_busy in spells:
+        busy.now = is_busy
+        await world.clock.sleep_ms(duration_ms)
+    stop.set()
+    await going
+
+
+@pytest.mark.sem("SEM-FLEET-3")
+async def test_a_machine_is_protected_while_it_has_runs_and_not_after(world: World) -> None:
+    """Asked at once, renewed before it ends, let go half a minute after the last run; an idle machine asks nothing."""
+    protection = Asked(world)
+
+    await guarded(world, protection, Busy(), (MINUTE, False), (20 * MINUTE, True), (5 * MINUTE, False))
+
+    asked = [minutes for _, minutes in protection.requests]
+    at = [ms - protection.requests[0][0] for ms, _ in protection.requests]
+    assert asked == [PROTECTED_MIN, PROTECTED_MIN, PROTECTED_MIN, 0]
+    assert all(later - sooner < PROTECTED_MIN * MINUTE for sooner, later in pairwise(at))
+    assert IDLE_MS - 2_000 <= at[-1] - 20 * MINUTE <= IDLE_MS + 2_000
+
+
+@pytest.mark.sem("SEM-FLEET-3")
+async def test_short_runs_one_after_the_other_are_one_request(world: World) -> None:
+    """The number of requests is limited: a machine that is idle for seconds stays protected."""
+    protection = Asked(world)
+
+    await guarded(world, protection, Busy(), *[(2_000, True), (2_000, False)] * 50)
+
+    assert [minutes for _, minutes in protection.requests] == [PROTECTED_MIN]
+
+
+@pytest.mark.sem("SEM-FLEET-3")
+async def test_a_machine_that_is_never_idle_takes_a_break(world: World) -> None:
+    """A deployment that waits for it would otherwise wait for ever: CloudFormation gives up after three hours."""
+    protection = Asked(world)
+
+    await guarded(world, protection, Busy(), (TURN_MS + BREAK_MS + MINUTE, True))
+
+    let_go_at = [ms for ms, minutes in protection.requests if minutes == 0]
+    after = [ms for ms, minutes in protection.requests if minutes and ms > let_go_at[0]]
+    assert len(let_go_at) == 1
+    assert let_go_at[0] - protection.requests[0][0] <= TURN_MS + 2_000
+    assert len(after) == 1
+    assert after[0] - let_go_at[0] >= BREAK_MS
+
+
+@pytest.mark.sem("SEM-FLEET-3")
+async def test_a_refusal_is_said_and_asked_again_each_minute(world: World) -> None:
+    """A deployment under way refuses protection; the runs go on, and whoever reads the logs knows."""
+    protection = Asked(world, refuses="DEPLOYMENT_BLOCKED")
+
+    await guarded(world, protection, Busy(), (5 * MINUTE, True))
+
+    assert 4 <= len(protection.requests) <= 6
+    assert world.telemetry.counts[EventName.PROTECTION_REFUSED] == len(protection.requests)
+    said = next(one for one in world.telemetry.happenings if one.name is EventName.PROTECTION_REFUSED)
+    assert said.about == {"step": "protect", "reason": "DEPLOYMENT_BLOCKED"}
+
+
+async def test_the_places_taken_are_counted_each_minute(world: World) -> None:
+    """Whoever decides how many machines there are reads it: three of four places."""
+    stop = asyncio.Event()
+    going = asyncio.create_task(CensusLoop(world.kit, lambda: 3, places=4).run(stop))
+
+    await world.clock.sleep_ms(3 * MINUTE + 1_000)
+    stop.set()
+    await going
+
+    counted = [one.measured for one in world.telemetry.happenings if one.name is EventName.PLACES_COUNTED]
+    assert counted[:3] == [{"atWork": 3, "placesTakenPercent": 75.0}] * 3
