@@ -39,7 +39,7 @@ class Link(Protocol):
         """Wait so long, or until there is a reason to stop."""
         ...
 
-    def when_stopped(self, call: Callable[[], object]) -> Callable[[], None]:
+    def when_stopped(self, call: Callable[[], object]) -> Callable[[], object]:
         """Call once there is a reason to stop, at once if there is one already; what is returned takes that back."""
         ...
 
@@ -122,6 +122,7 @@ class Context:
         """A logger whose lines are kept with the attempt and also go where the worker's own log goes."""
         if not self._logs:
             logger = logging.Logger(_LOGGER.name)  # noqa: LOG001 - one for each attempt, kept by nobody else
+            logger.setLevel(logging.INFO)  # the worker's own level says what its output shows, not what is kept here
             logger.parent = _LOGGER
             logger.addHandler(_ToLink(self.link))
             self._logs.append(logger)

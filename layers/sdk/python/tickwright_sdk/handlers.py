@@ -27,14 +27,14 @@ class HandlerRefused(TypeError):  # noqa: N818 - says what happened to it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A job that was accepted."""
+    """A job that was accepted, and the API's answer in full."""
 
     job_id: str
     body: Mapping[str, Any]
 
 
 class Submits(Protocol):
-    """Submits a call of a handler as a job: the client of the API does."""
+    """Submits a call of a handler as a job: a client of the API does."""
 
     def submit_call(self, handler: str, payload: str, *, key: str | None, run_at: datetime | None) -> Submitted:
         """Submit it; the same key again answers the same job. `run_at` None is now."""
@@ -75,7 +75,7 @@ class Job(Generic[P_contra, R_co]):
         """Submit this handler with a payload, once, now or at a time; the same `key` again answers the same job."""
         by = client or self.client
         if by is None:
-            raise RuntimeError(f"who submits {self.name!r}? Make the worker with client=..., or say submit(client=...)")
+            raise RuntimeError(f"who submits {self.name!r}? Say submit(client=...), or register it with a Worker")
         return by.submit_call(self.name, self.shape.text_of(payload), key=key, run_at=run_at)
 
 
@@ -88,7 +88,7 @@ class Registry:
     def __init__(self, client: Submits | None = None) -> None:
         """`client` is who submits for them."""
         self._jobs: dict[str, AnyJob] = {}
-        self.client = client
+        self._client = client
 
     def job(
         self,
@@ -102,12 +102,17 @@ class Registry:
         `process`: call it in a child, for code that computes; `memory_mb` bounds what one call of it may take there.
         """
         names = sys._getframe(1).f_locals  # noqa: SLF001 - a hint may name a class that is local to whoever decorates
-        manner = Manner(in_child=process, memory_mb=memory_mb)
+        return self.register(name, Manner(in_child=process, memory_mb=memory_mb), names)
+
+    def register(
+        self, name: str, manner: Manner, names: Mapping[str, object]
+    ) -> Callable[[Callable[[P, Context], R]], Job[P, R]]:
+        """As `job`, for one who decorates on behalf of another, with the local names of that one."""
 
         def register(fn: Callable[[P, Context], R]) -> Job[P, R]:
             self._judge(name, fn, manner)
             made = Job(name, fn, manner=manner, shape=Shape(fn, names))
-            made.client = self.client
+            made.client = self._client
             self._jobs[name] = made
             return made
 

@@ -1,0 +1,175 @@
+"""A worker as its user writes it: handlers, how many at a time, and `run()`.
+
+Must not know how claims come: that is the transport's. Without one it pulls over the HTTP API. On SIGTERM it takes no
+more, lets end what can, gives the rest back, and ends in time whatever its handlers do. Promise: SEM-SDK-9.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from tickwright_sdk.context import Context
+from tickwright_sdk.handlers import Job, Manner, Registry, Submitted
+from tickwright_sdk.hands import Hands
+from tickwright_sdk.health import Health, serving
+from tickwright_sdk.machine import token
+
+if TYPE_CHECKING:
+    from tickwright_sdk.client import Client
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shift:
+    """A worker at work: what a transport is given. `hurry` is set when even the grace is not to be waited for."""
+
+    worker: "Worker"
+    hands: Hands
+    stop: asyncio.Event
+    hurry: asyncio.Event
+
+    @property
+    def registry(self) -> Registry:
+        return self.worker.registry
+
+
+Transport = Callable[[Shift], Awaitable[None]]  # works until `stop` is set, then finishes or gives back
+
+
+@dataclass(kw_only=True)
+class Worker:
+    """Handlers and the limits within which they are called.
+
+    `pool`: the pool that it pulls from. `concurrency`: how many runs at a time. `threads`: how many plain handlers at a
+    time (as many as runs); `children`: how many with process=True (as many as processors). `grace_s`: from SIGTERM to
+    the end, under what the platform leaves. `health_port`: serve the health there, for this machine alone unless
+    `health_host` says otherwise.
+    """
+
+    pool: str | None = None
+    client: "Client | None" = None
+    concurrency: int = 10
+    threads: int | None = None
+    children: int | None = None
+    lanes: Sequence[str] = ()
+    grace_s: float = 25.0
+    health_port: int | None = None
+    health_host: str = "127.0.0.1"
+    worker_id: str = field(default_factory=lambda: f"{socket.gethostname()[:64]}-{os.getpid()}-{token()[:8]}")
+    registry: Registry = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.registry = Registry(_Submits(self))
+
+    def job(
+        self, name: str, *, process: bool = False, memory_mb: int | None = None
+    ) -> Callable[[Callable[[P, Context], R]], Job[P, R]]:
+        """Register a function as the handler of this name.
+
+        `process`: call it in a child, for code that computes; `memory_mb` bounds what one call of it may take there.
+        """
+        names = sys._getframe(1).f_locals  # noqa: SLF001 - a hint may name a class that is local to whoever decorates
+        return self.registry.register(name, Manner(in_child=process, memory_mb=memory_mb), names)
+
+    def run(self, transport: Transport | None = None) -> None:
+        """Work until SIGTERM or SIGINT. A second of them gives back at once what runs."""
+        asyncio.run(self._until_a_signal(transport))
+
+    async def serve(
+        self, stop: asyncio.Event, *, transport: Transport | None = None, hurry: asyncio.Event | None = None
+    ) -> None:
+        """Work until `stop` is set: `run` inside a program that has an event loop."""
+        hands = Hands(threads=self.threads or self.concurrency, children=self.children)
+        shift = Shift(worker=self, hands=hands, stop=stop, hurry=hurry or asyncio.Event())
+        try:
+            async with self._health(shift):
+                await (transport or pulling)(shift)
+        finally:
+            await hands.close()
+
+    async def _until_a_signal(self, transport: Transport | None) -> None:
+        stop, hurry = asyncio.Event(), asyncio.Event()
+
+        def asked_to_stop() -> None:
+            (hurry if stop.is_set() else stop).set()
+
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, asked_to_stop)
+        await self.serve(stop, transport=transport, hurry=hurry)
+
+    @contextlib.asynccontextmanager
+    async def _health(self, shift: Shift) -> AsyncIterator[None]:
+        if self.health_port is None:
+            yield
+            return
+        async with serving(lambda: _health_of(shift), host=self.health_host, port=self.health_port):
+            yield
+
+
+def _health_of(shift: Shift) -> Health:
+    condition = shift.hands.condition()
+    status = "draining" if shift.stop.is_set() else "ok" if condition.is_well else "unwell"
+    # One that drains is as well as it was: whoever kills it for draining would take its grace from it.
+    return Health(is_well=condition.is_well, body={"status": status, **asdict(condition)})
+
+
+async def pulling(shift: Shift) -> None:
+    """Pull from the worker's pool over the HTTP API, as TICKWRIGHT_URL and TICKWRIGHT_API_KEY say without a client."""
+    from tickwright_sdk.pull import Puller, Pulling  # noqa: PLC0415 - a third of a second: children do not need it
+
+    worker = shift.worker
+    if worker.pool is None:
+        raise ValueError('which pool does it pull from? Make it with pool="...", or give run() a transport')
+    pulled = Pulling(
+        pool=worker.pool,
+        worker_id=worker.worker_id,
+        concurrency=worker.concurrency,
+        lanes=worker.lanes,
+        grace_s=worker.grace_s,
+    )
+    puller = Puller(client_of(worker), shift.registry, shift.hands, pulled)
+    hurrying = asyncio.create_task(_hurry(shift, puller.let_go))
+    try:
+        await puller.run(shift.stop)
+    finally:
+        hurrying.cancel()
+
+
+def client_of(worker: Worker) -> "Client":
+    """The client that it was made with, else the one that TICKWRIGHT_URL and TICKWRIGHT_API_KEY name."""
+    from tickwright_sdk.client import Client  # noqa: PLC0415 - as above
+
+    if worker.client is not None:
+        return worker.client
+    url, key = os.environ.get("TICKWRIGHT_URL"), os.environ.get("TICKWRIGHT_API_KEY")
+    if not url or not key:
+        raise ValueError("where is the API? Say client=..., or set TICKWRIGHT_URL and TICKWRIGHT_API_KEY")
+    return Client(url, key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Submits:
+    """Submits to the worker's own pool, else to the platform's workers; nothing is loaded before it is asked to."""
+
+    worker: Worker
+
+    def submit_call(self, handler: str, payload: str, *, key: str | None, run_at: datetime | None) -> Submitted:
+        from tickwright_sdk.submitting import Submitter  # noqa: PLC0415 - as above
+
+        by = Submitter(client=client_of(self.worker), pool=self.worker.pool)
+        return by.submit_call(handler, payload, key=key, run_at=run_at)
+
+
+async def _hurry(shift: Shift, let_go: Callable[[], None]) -> None:
+    await shift.hurry.wait()
+    let_go()
