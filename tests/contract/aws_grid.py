@@ -23,8 +23,8 @@ from tickwright.domain.changes.executions import (
     Succeed,
 )
 from tickwright.domain.changes.heads import Advance, Occupy, Reopen, Rewrite, StillOpen
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
+from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch, TenantId, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Head, JobStatus, Reopened
@@ -82,6 +82,7 @@ def _states() -> Iterator[tuple[State, dict[str, Any]]]:
     for state, owed in product(sorted(TERMINAL, key=lambda end: end.value), (frozenset[Owed](), _OWED)):
         failed = {"failed_at": NOW} if state is State.DEAD else {}
         yield state, {"finished_at": NOW, "owed": owed, "ttl": None if owed else TTL, **failed}
+    yield State.DEAD, {"finished_at": NOW, "ttl": TTL, "discarded": Discarded(at=NOW, reason="not wanted")}
 
 
 def changes_of(old: Execution) -> Iterator[Any]:
@@ -104,6 +105,7 @@ def changes_of(old: Execution) -> Iterator[Any]:
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=Noted(checkpoint="1"))
         yield StrikeOwed(ref=ref, seen_epoch=epoch, ttl=TTL + 1)
         yield Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=3, run_deadline_at=LATER)
+        yield Discard(ref=ref, seen_epoch=epoch, now=NOW, reason="nobody wants it")
         yield Stop(ref=ref, epoch=epoch, **_ENDS[0])
         yield Release(ref=ref, seen_epoch=epoch, seen_wait_key="17")
     yield Release(ref=ref, seen_epoch=fits, seen_wait_key="18")

@@ -20,8 +20,8 @@ from tickwright.domain.changes.executions import (
     StrikeOwed,
     Succeed,
 )
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import Cause, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
+from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.executions import Cause, Discarded, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
 from tickwright.domain.ids import Epoch, ExecutionKey, TenantId, WorkerId, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
@@ -94,7 +94,8 @@ def _demanded(draw: st.DrawFn, state: State) -> dict[str, Any]:
     if state in TERMINAL:
         owed = draw(owed_sets)
         ended = {"finished_at": NOW, "owed": owed, "ttl": None if owed else TTL}
-        return ended | ({"failed_at": NOW} if state is State.DEAD else {})
+        how = {"failed_at": NOW} if draw(st.booleans()) else {"discarded": Discarded(at=NOW, reason="not wanted")}
+        return ended | (how if state is State.DEAD else {})
     waits = draw(st.sampled_from([{}, {"wait_key": "17", "wait_at": NOW}]))
     return waits | ({"retry_at": draw(instants)} if state is State.RETRY else {})
 
@@ -249,6 +250,14 @@ def redrives(draw: st.DrawFn) -> tuple[Execution, Redrive]:
 
 
 @st.composite
+def discards(draw: st.DrawFn) -> tuple[Execution, Discard]:
+    """Of what is dead and on the list, as it was seen or opened since; or discarded before, by this or by another."""
+    old = draw(sources(Event.DISCARD))
+    now, reason = draw(instants), draw(st.sampled_from(["not wanted", "Grüße"]))
+    return old, Discard(ref=old.ref, seen_epoch=draw(_near(old.lease_epoch)), now=now, reason=reason)
+
+
+@st.composite
 def strikes(draw: st.DrawFn) -> tuple[Execution, StrikeOwed]:
     """Of one that has ended, or that has been opened again since."""
     old = draw(executions(st.sampled_from([*sorted(TERMINAL, key=lambda s: s.value), State.QUEUED])))
@@ -267,6 +276,7 @@ _PRESENT = st.one_of(
     releases(),
     expiries(),
     redrives(),
+    discards(),
     strikes(),
 )
 # One in ten finds nothing: the row has been forgotten, or never was.

@@ -40,6 +40,7 @@ def a_job_id(number: int = 0) -> JobId:
 
 
 JOB = a_job_id()
+ORDER_ID = an_id(2**40)  # of an order to redrive: no job's
 
 
 def a_ref(job: int = 0, tick: int = TICK) -> ExecutionRef:

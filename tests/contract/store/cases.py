@@ -17,8 +17,8 @@ from tests.support.builders import (
     an_id,
 )
 from tickwright.domain.changes.executions import Claim, Fail, Failing, Heartbeat, Insert, Reap, StrikeOwed, Succeed
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
+from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
@@ -58,6 +58,7 @@ CANCELLING = _execution(State.CANCELLING)
 SUCCEEDED = _execution(State.SUCCEEDED, ttl=TTL)
 DEAD = _execution(State.DEAD, ttl=TTL)
 DIED = replace(DEAD, attempt=1, failed_at=NOW, reason=Reason.FATAL, error=ERROR, started_at=TICK, retry_afters=7)
+SET_ASIDE = replace(DIED, failed_at=None, lease_epoch=SECOND, discarded=Discarded(at=NOW, reason="not wanted"))
 LATER_EPOCH = _execution(State.RUNNING, lease_epoch=2)
 REF = a_ref()
 
@@ -248,6 +249,28 @@ OF_EXECUTIONS = (
         refuses=(
             replace(DIED, lease_epoch=SECOND),
             replace(DIED, owed=frozenset({Owed.DEAD_LETTER}), ttl=None),
+            SUCCEEDED,
+            RUNNING,
+            QUEUED,
+        ),
+        again=True,
+    ),
+    Case(
+        name="redrive what was discarded",
+        change=Redrive(ref=REF, seen_epoch=SECOND, now=NOW, attempts=3, run_deadline_at=Instant(NOW + 60_000)),
+        accepts=SET_ASIDE,
+        refuses=(DIED,),
+        again=True,
+    ),
+    Case(
+        name="discard",
+        change=Discard(ref=REF, seen_epoch=FIRST, now=NOW, reason="Grüße: nobody wants it"),
+        accepts=DIED,
+        refuses=(
+            replace(DIED, lease_epoch=SECOND),
+            replace(DIED, owed=frozenset({Owed.DEAD_LETTER}), ttl=None),
+            replace(SET_ASIDE, lease_epoch=FIRST),
+            SET_ASIDE,
             SUCCEEDED,
             RUNNING,
             QUEUED,

@@ -29,6 +29,8 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Definition, Head, JobStatus, Reopened
 from tickwright.domain.journal import Entry, Page, PutPage
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.own_payloads import OwnPayload, PutOwnPayload
+from tickwright.domain.redrive_orders import Order, PutOrder
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
 from tickwright.ports.store import AnyChange, Applied, Store
@@ -306,6 +308,8 @@ _PUTS: dict[type, Callable[[Any], AnyChange]] = {
     NameRecord: lambda item: PutName(record=item),
     Calendar: lambda item: PutCalendar(calendar=item),
     Page: lambda item: PutPage(page=item),
+    Order: lambda item: PutOrder(order=item),
+    OwnPayload: lambda item: PutOwnPayload(payload=item),
 }
 
 
@@ -352,4 +356,6 @@ _READS: dict[type, Callable[[Store, Any], Awaitable[Any]]] = {
     NameRecord: lambda store, item: store.named(item.tenant_id, item.name),
     Calendar: _calendar_like,
     Page: _page_like,
+    Order: lambda store, item: store.redrive_order(item.tenant_id, item.order_id),
+    OwnPayload: lambda store, item: store.own_payload(item.ref),
 }

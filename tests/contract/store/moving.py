@@ -1,12 +1,12 @@
 """How a case is moved to ids of its own, so that all cases fit into one store.
 
-Must not hold assertions. JOB, the bucket of a lease, a name and a request's key are the ids that cases use.
+Must not hold assertions. JOB, ORDER_ID, the bucket of a lease, a name and a request's key are the ids that cases use.
 """
 
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from tests.support.builders import JOB, a_job_id
+from tests.support.builders import JOB, ORDER_ID, a_job_id
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.journal import Page
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
@@ -26,7 +26,7 @@ def _moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
     match thing:
         case ExecutionRef():
             return ExecutionRef(a_job_id(number), thing.key)
-        case str() if thing == JOB:
+        case str() if thing in {JOB, ORDER_ID}:
             return a_job_id(number)
         case tuple():
             return tuple(_moved(part, number) for part in thing)

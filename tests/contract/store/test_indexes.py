@@ -8,6 +8,7 @@ import pytest
 
 from tests.contract.store.cases import TRY_LATER
 from tests.contract.store.cases_of_jobs import ADVANCE, LAST, REWRITE, bring
+from tests.contract.store.cases_of_redrives import ORDER
 from tests.support.builders import (
     JOB,
     TENANT,
@@ -20,12 +21,13 @@ from tests.support.builders import (
 )
 from tickwright.domain.changes.executions import Fail, Insert, StrikeOwed
 from tickwright.domain.changes.heads import PutHead, Rewrite
-from tickwright.domain.changes.moves import Cancel, Release
-from tickwright.domain.executions import Owed, Reason
+from tickwright.domain.changes.moves import Cancel, Discard, Release
+from tickwright.domain.executions import Discarded, Owed, Reason
 from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import JobStatus
 from tickwright.domain.lanes import Lane
+from tickwright.domain.redrive_orders import OrderId, PutOrder
 from tickwright.domain.transitions import State
 from tickwright.ports.store import AnyChange, Applied, Listing, Store
 
@@ -241,6 +243,51 @@ async def test_dead_executions_are_read_to_the_end_by_pages(store: Store, limit:
     assert len(read) == len(dead)
     assert set(read[:2]) == {execution.ref for execution in dead[3:]}
     assert set(read[2:]) == {execution.ref for execution in dead[:3]}
+
+
+@pytest.mark.sem("SEM-DLQ-1")
+async def test_dead_executions_of_a_stretch_of_time(store: Store) -> None:
+    """Both ends belong to it, and its pages go on within it."""
+    dead = [
+        an_execution(job_id=a_job_id(number), state=State.DEAD, failed_at=Instant(TICK + number)) for number in range(6)
+    ]
+    await store.write_each([Insert(execution=execution) for execution in dead])
+    ends = {"since": Instant(TICK + 1), "until": Instant(TICK + 4)}
+
+    read = await _to_the_end(lambda after_key: store.attention_eventually(TENANT, limit=3, after_key=after_key, **ends))
+
+    assert read == [execution.ref for execution in dead[4:0:-1]]
+    assert list((await store.attention_eventually(TENANT, limit=9, until=TICK)).items) == [dead[0].ref]
+    assert list((await store.attention_eventually(TENANT, limit=9, since=Instant(TICK + 5))).items) == [dead[5].ref]
+
+
+@pytest.mark.sem("SEM-DLQ-3")
+async def test_a_discarded_execution_leaves_the_list_and_a_redrive_finds_it_still(store: Store) -> None:
+    """It is dead as before, with the reason; a person may think better of it."""
+    await bring(store, an_execution(state=State.DEAD, ttl=TICK // 1_000 + 86_400))
+
+    await store.write(Discard(ref=a_ref(), seen_epoch=Epoch(1), now=TICK, reason="not wanted"))
+
+    assert list((await store.attention_eventually(TENANT, limit=10)).items) == []
+    row = await store.execution(a_ref())
+    assert row is not None
+    assert (row.state, row.discarded) == (State.DEAD, Discarded(at=TICK, reason="not wanted"))
+
+
+@pytest.mark.sem("SEM-DLQ-2", "SEM-TENANT-1")
+async def test_orders_are_read_to_the_end_all_or_a_tenants_own(store: Store) -> None:
+    """One tenant's name may begin as another's."""
+    mine = [replace(ORDER, order_id=OrderId(a_job_id(number))) for number in range(5)]
+    others = [replace(ORDER, tenant_id=TenantId(f"{TENANT}{number}")) for number in range(2)]
+    for order in (*mine, *others):
+        await store.write(PutOrder(order=order))
+
+    of_tenant = await _to_the_end(lambda key: store.redrive_orders(TENANT, limit=2, after_key=key))
+    of_all = await _to_the_end(lambda key: store.redrive_orders(None, limit=3, after_key=key))
+
+    assert of_tenant == mine
+    assert sorted(of_all, key=str) == sorted([*mine, *others], key=str)
+    assert list((await store.redrive_orders(TenantId("nobody"), limit=2)).items) == []
 
 
 async def test_a_dead_execution_stays_listed_when_nothing_is_owed_any_more(store: Store) -> None:

@@ -10,16 +10,16 @@ import pytest
 
 from tests.contract.store.cases import OF_EXECUTIONS
 from tests.contract.store.cases_of_jobs import OF_HEADS, OF_OTHERS, bring, stored_like
+from tests.contract.store.cases_of_redrives import OF_REDRIVES
 from tests.contract.store.moving import moved
 from tickwright.ports.store import Applied, Refused, Store
 
-CASES = tuple(moved(case, number) for number, case in enumerate((*OF_EXECUTIONS, *OF_HEADS, *OF_OTHERS)))
+EVERY_CASE = (*OF_EXECUTIONS, *OF_HEADS, *OF_OTHERS, *OF_REDRIVES)
+CASES = tuple(moved(case, number) for number, case in enumerate(EVERY_CASE))
 # Each item that refuses a case's change, beside the change; a third of these do not fit into one transaction.
 REFUSALS = tuple(
     (f"{case.name} {number}", moved(case.change, number), moved(old, number))
-    for number, (case, old) in enumerate(
-        ((case, old) for case in (*OF_EXECUTIONS, *OF_HEADS, *OF_OTHERS) for old in case.refuses), start=len(CASES)
-    )
+    for number, (case, old) in enumerate(((case, old) for case in EVERY_CASE for old in case.refuses), start=len(CASES))
 )
 WAYS = ("write", "write_each", "write_together")
 TRANSACTION = 50

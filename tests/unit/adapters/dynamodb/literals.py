@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tickwright.adapters.dynamodb.expressions import control, executions, heads, journal, moves
+from tickwright.adapters.dynamodb.expressions import control, executions, heads, journal, moves, redrives
 from tickwright.adapters.dynamodb.expressions.write import Write
 
 
@@ -12,7 +12,7 @@ def all_writes() -> dict[str, Write]:
 
 
 def _named() -> Iterator[tuple[str, Write]]:
-    for module in (control, executions, heads, journal, moves):
+    for module in (control, executions, heads, journal, moves, redrives):
         for name, constant in vars(module).items():
             if isinstance(constant, Write):
                 yield name, constant

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.aws_grid import cases_of_executions, cases_of_heads
 from tickwright.adapters.dynamodb.requests.catalogue import CATALOGUE, request_of
-from tickwright.domain import journal, leases, tenants
+from tickwright.domain import journal, leases, own_payloads, redrive_orders, tenants
 from tickwright.domain.changes import calendars, executions, heads, moves
 
 
@@ -21,7 +21,9 @@ def changes_in(module: ModuleType) -> set[type]:
 
 
 @pytest.mark.parametrize(
-    "module", [executions, heads, moves, calendars, journal, leases, tenants], ids=lambda module: module.__name__
+    "module",
+    [executions, heads, moves, calendars, journal, leases, own_payloads, redrive_orders, tenants],
+    ids=lambda module: module.__name__,
 )
 def test_every_change_has_a_request(module: ModuleType) -> None:
     """A change that this store cannot carry out is found here, not in an installation."""

@@ -20,8 +20,8 @@ from tickwright.adapters.dynamodb.expressions.write import (
 
 WRITES = all_writes()
 KEY = {"jobId": wire.text("j"), "sk": wire.text("HEAD")}
-FUNCTIONS = {"attribute_not_exists", "if_not_exists", "begins_with"}
-KEYWORDS = {"SET", "REMOVE", "AND", "OR", "IN"}
+FUNCTIONS = {"attribute_exists", "attribute_not_exists", "if_not_exists", "begins_with"}
+KEYWORDS = {"SET", "REMOVE", "AND", "BETWEEN", "OR", "IN"}
 EVERY_WRITE = pytest.mark.parametrize("write", WRITES.values(), ids=list(WRITES))
 
 

@@ -25,6 +25,7 @@ GUARDS = {
     Guard.IN_TIME: "#deadlineAt > :now",
     Guard.ASKED_SELDOM: "#retryAfters < :retryAftersMax",
     Guard.NOTHING_OWED: "attribute_not_exists(#owed)",
+    Guard.ON_THE_LIST: "attribute_exists(#failedAt) AND attribute_not_exists(#owed)",
 }
 # A transition that nothing writes yet: what waits behind a quota or an active one is let go by later work.
 UNWRITTEN = {(State.WAITING, Event.PROMOTE), (State.WAITING, Event.RELEASE)}
