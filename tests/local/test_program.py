@@ -105,6 +105,22 @@ def test_a_file_of_a_newer_version_is_one_clear_line(tmp_path: Path) -> None:
     assert "newer" in said
 
 
+@pytest.mark.parametrize("scale", ["0", "1.5", "nan", "fast"])
+def test_a_scale_that_no_lease_can_keep_is_refused(tmp_path: Path, scale: str) -> None:
+    """A lease shorter than a machine's pauses would be lost by everybody, always."""
+    ended = subprocess.run(
+        _command(tmp_path, "--scale", scale),
+        capture_output=True,
+        text=True,
+        timeout=_START_S,
+        check=False,
+        env=_ENVIRONMENT,
+    )
+
+    assert ended.returncode == 2
+    assert "argument --scale" in ended.stderr
+
+
 def test_sigterm_ends_it_in_time_with_status_zero(tmp_path: Path) -> None:
     """It stops taking, finishes what runs and gives its buckets up."""
     with _running(tmp_path, "--no-demo") as (program, _, _):

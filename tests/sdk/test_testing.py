@@ -154,7 +154,7 @@ def test_a_payload_and_a_result_go_through_json_as_in_production() -> None:
 
     assert FakeAttempt().run(raw, {"give": (1, 2)}) == [1, 2]
     with pytest.raises(BadPayload):
-        FakeAttempt().run(raw, [])  # type: ignore[misc]
+        FakeAttempt().run(raw, [])  # type: ignore[arg-type, misc]
     with pytest.raises(NotKept):
         FakeAttempt().run(raw, {"give": "x" * 40_000})
     with pytest.raises(BadPayload):

@@ -29,9 +29,20 @@ def _options(arguments: Sequence[str]) -> Options:
     )
     parser.add_argument("--no-demo", action="store_true", help="submit no demo jobs")
     parser.add_argument("--seconds", type=float, default=None, help="stop after so long (default: run until stopped)")
+    parser.add_argument(
+        "--scale",
+        type=_scale,
+        default=1.0,
+        help="leases and whatever else the protocol waits for, at this part of their length (default: %(default)s)",
+    )
     given = parser.parse_args(arguments)
     return Options(
-        host=given.host, port=given.port, folder=given.data.resolve(), demo=not given.no_demo, seconds=given.seconds
+        host=given.host,
+        port=given.port,
+        folder=given.data.resolve(),
+        demo=not given.no_demo,
+        seconds=given.seconds,
+        scale=given.scale,
     )
 
 
@@ -43,7 +54,16 @@ def _port(text: str) -> int:
     return port
 
 
+def _scale(text: str) -> float:
+    """A part of one, not so small that the machine's own pauses are longer than a lease."""
+    scale = float(text)
+    if not _SCALE_MIN <= scale <= 1:
+        raise ValueError
+    return scale
+
+
 _PORT_MAX = 65_535
+_SCALE_MIN = 0.02
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

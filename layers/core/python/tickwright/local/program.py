@@ -40,6 +40,7 @@ class Options:
     folder: Path
     demo: bool
     seconds: float | None
+    scale: float = 1.0  # of the protocol's durations: a demonstration has no minute for a lease
 
 
 async def run(options: Options, board: Board) -> None:
@@ -56,7 +57,7 @@ async def run(options: Options, board: Board) -> None:
     if options.seconds is not None:
         loop.call_later(options.seconds, stop.set)
     os.umask(0o077)  # tenants' payloads are in the file: it is its owner's alone
-    async with embedded_kit(options.folder / "tickwright.db", board) as kit:
+    async with embedded_kit(options.folder / "tickwright.db", board, scale=options.scale) as kit:
         api = Api(kit=kit, page_secret=_page_secret(kit, options.folder), second_engine=DeferredEngine())
         server = HttpServer(api, host=options.host, port=options.port)
         await server.start()
