@@ -55,7 +55,8 @@ class Hands:
         self._threads = Threads(threads, "handler")
         self._thread_places = asyncio.Semaphore(threads)
         self._child_places = asyncio.Semaphore(self._children_most)
-        self._slots = [Slot() for _ in range(self._children_most)]
+        self._slots = tuple(Slot() for _ in range(self._children_most))
+        self._free_slots = list(self._slots)
         self._loop = UserLoop()
         self._threads_taken = self._children_taken = self._abandoned = 0
 
@@ -121,13 +122,13 @@ class Hands:
     async def _in_child(self, job: AnyJob, payload: str, context: Context) -> Result | NoRoom:
         if not await self._has_place(self._child_places.acquire()):
             return NoRoom()
-        slot = self._slots.pop()
+        slot = self._free_slots.pop()
         self._children_taken += 1
         try:
             return await slot.call(job, payload, context)
         finally:
             self._children_taken -= 1
-            self._slots.append(slot)
+            self._free_slots.append(slot)
             self._child_places.release()
 
     async def _has_place(self, taking: Coroutine[Any, Any, bool]) -> bool:

@@ -31,6 +31,7 @@ class _Child:
     lines: asyncio.StreamReader
     reading: asyncio.ReadTransport
     writing: asyncio.WriteTransport
+    gone: "asyncio.Future[int]"  # done with its exit status
     calls: int = 0
     is_spent: bool = False
 
@@ -48,6 +49,7 @@ class Slot:
 
     def __init__(self) -> None:
         self._child: _Child | None = None
+        self._last: _Child | None = None
 
     async def call(self, job: AnyJob, payload: str, context: Context) -> Result:
         """Call once. Cancelled, it kills the child and what that has started."""
@@ -74,8 +76,10 @@ class Slot:
         return result
 
     async def close(self) -> None:
-        """Kill what there is."""
+        """Kill what there is, and see it gone."""
         await self._end()
+        if self._last is not None:
+            await asyncio.wait({self._last.gone}, timeout=_ENDS_S)
 
     async def _answer(self, child: _Child, context: Context) -> Result:
         async for line in _lines_of(child):
@@ -87,15 +91,14 @@ class Slot:
                 case _:
                     return _result_of(line, child)
         child.is_spent = True
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(child.program.wait(), _ENDS_S)
+        await asyncio.wait({child.gone}, timeout=_ENDS_S)
         return _gone(child.program.returncode)
 
     async def _ready(self) -> _Child:
         if self._child is not None and self._child.program.returncode is not None:
             await self._end()  # it died between two calls
         if self._child is None:
-            self._child = await _start()
+            self._child = self._last = await _start()
         return self._child
 
     async def _end(self) -> None:
@@ -105,10 +108,10 @@ class Slot:
         # The group: what the handler has started would keep the pipe open, and go on.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.program.pid, signal.SIGKILL)
-        child.writing.abort() if hasattr(child.writing, "abort") else child.writing.close()
+        if not child.writing.is_closing():
+            child.writing.abort()
         child.reading.close()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.shield(asyncio.wait_for(child.program.wait(), _ENDS_S))
+        await asyncio.wait({child.gone}, timeout=_ENDS_S)
 
 
 async def _start() -> _Child:
@@ -134,24 +137,21 @@ async def _start() -> _Child:
     lines = asyncio.StreamReader(limit=_LINE_BYTES_MAX)
     reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(up_read, "rb"))
     writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(down_write, "wb"))
-    return _Child(program=program, lines=lines, reading=reading, writing=writing)
+    gone = asyncio.ensure_future(program.wait())
+    return _Child(program=program, lines=lines, reading=reading, writing=writing, gone=gone)
 
 
 async def _lines_of(child: _Child) -> AsyncIterator[dict[str, Any]]:
     """What the child says in its present call, until it is gone, whatever of its own still holds the pipe open."""
-    gone = asyncio.ensure_future(child.program.wait())
-    try:
-        while (line := await _next_line(child, gone)) is not None:
-            told: dict[str, Any] = json.loads(line)
-            if told["serial"] == child.calls:
-                yield told
-    finally:
-        gone.cancel()
+    while (line := await _next_line(child)) is not None:
+        told: dict[str, Any] = json.loads(line)
+        if told["serial"] == child.calls:
+            yield told
 
 
-async def _next_line(child: _Child, gone: "asyncio.Future[int]") -> bytes | None:
+async def _next_line(child: _Child) -> bytes | None:
     reading = asyncio.ensure_future(child.lines.readline())
-    either: set[asyncio.Future[Any]] = {reading, gone}
+    either: set[asyncio.Future[Any]] = {reading, child.gone}
     try:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not reading.done():  # it has ended: what it said before may still be in the pipe
