@@ -95,5 +95,5 @@ HOARD: list[bytearray] = []
 @registry.job("waits", process=True)
 def waits(payload: float, _ctx: Context) -> int:
     """Hear nothing."""
-    time.sleep(payload)  # noqa: TID251 - user code
+    time.sleep(payload)
     return os.getpid()
