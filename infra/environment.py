@@ -5,6 +5,10 @@ Must not know which function reads which: the names give no rights, infra/policy
 
 # Signs the tokens that page through a list: the API's alone.
 PAGE_SECRET = "TICKWRIGHT_PAGE_SECRET"  # noqa: S105 - a name
+# Which resources a tenant's targets may name, and what the tenants' signing secrets are made from: for whoever takes
+# jobs and whoever runs them.
+TARGETS = "TICKWRIGHT_TARGETS"
+WEBHOOK_KEY = "TICKWRIGHT_WEBHOOK_KEY"
 
 # What every function gets, in the order in which the product's settings read them.
 VARIABLES = (
@@ -19,7 +23,13 @@ VARIABLES = (
     "TICKWRIGHT_QUEUE_NORMAL",
     "TICKWRIGHT_QUEUE_LOW",
     "TICKWRIGHT_QUEUE_BACKFILL",
+    "TICKWRIGHT_QUEUE_FARGATE_HIGH",
+    "TICKWRIGHT_QUEUE_FARGATE_NORMAL",
+    "TICKWRIGHT_QUEUE_FARGATE_LOW",
+    "TICKWRIGHT_QUEUE_FARGATE_BACKFILL",
     "TICKWRIGHT_QUEUE_DEAD",
+    "TICKWRIGHT_POOL_QUEUES",
+    "TICKWRIGHT_POOL_DLQ",
     "POWERTOOLS_SERVICE_NAME",
     "PYTHONTZPATH",
 )
@@ -27,4 +37,5 @@ VARIABLES = (
 
 def variables_of(function: str) -> tuple[str, ...]:
     """The variables of one function, by its name."""
-    return (*VARIABLES, PAGE_SECRET) if function == "api" else VARIABLES
+    own = {"api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY), "worker": (TARGETS, WEBHOOK_KEY)}
+    return (*VARIABLES, *own.get(function, ()))

@@ -5,8 +5,10 @@ Must not know CDK. Every number has its reason beside it. A function's environme
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from infra.fleet_settings import FleetSettings, ServiceSettings
 
 LANES = ("high", "normal", "low", "backfill")
 
@@ -18,6 +20,9 @@ BUCKETS_MAX = 1_024
 LAMBDA_TIMEOUT_S_MAX = 900
 # API Gateway waits 29 s for an answer; a function that outlives it works for nobody.
 API_TIMEOUT_S_MAX = 28
+# A function's environment holds 4 KB in all, names and secrets among them.
+TARGETS_CHARS_MAX = 1_800
+ARN_COLONS = 5
 # Minute rules may be 119 s apart, since each may come anywhere in its minute: a loop has to last longer than that.
 SCHEDULER_TIMEOUT_S_MIN = 135
 # A slot's loop starts each minute and lasts a little over two: three overlap, four when the minutes come unevenly.
@@ -83,6 +88,11 @@ class Settings:
     scheduler: FunctionSettings
     watch: FunctionSettings
     worker: FunctionSettings
+    fleet: FleetSettings
+    # Which resources the targets of a tenant (`*`: of every tenant) may name, as ARN patterns; the rights follow them.
+    targets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # The roles that the task definitions among them give their containers.
+    target_roles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what AWS would refuse an hour later, or what would starve a lane."""
@@ -96,7 +106,9 @@ class Settings:
         assert self.scheduler.timeout_s >= SCHEDULER_TIMEOUT_S_MIN
         for function in self.functions.values():
             assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
+        assert self.fleet.lanes == set(LANES)
         self._check_reservations()
+        self._check_targets()
 
     @property
     def functions(self) -> Mapping[str, FunctionSettings]:
@@ -118,6 +130,44 @@ class Settings:
         if self.scheduler.reserved_concurrency is not None:
             assert self.scheduler.reserved_concurrency >= LOOPS_PER_SLOT * self.scheduler_slots
 
+    def _check_targets(self) -> None:
+        """A pattern may leave the end of a name open; service, region and account are always said."""
+        patterns = [pattern for patterns in self.targets.values() for pattern in patterns]
+        for arn in (*patterns, *self.target_roles):
+            assert arn.startswith("arn:aws"), arn
+            assert arn.count(":") >= ARN_COLONS, arn
+            *place, resource = arn.split(":", ARN_COLONS)
+            assert not any("*" in part or "?" in part for part in place), arn
+            assert not resource.startswith("*"), arn
+        assert all(":iam::" in arn for arn in self.target_roles)
+        assert sum(len(pattern) for pattern in patterns) <= TARGETS_CHARS_MAX
+
+
+
+def _fleet(*, cpu: int, memory_mib: int, machines_min: int, machines_max: int, on_demand: int) -> FleetSettings:
+    """Two services: what must not wait has certain machines, what may wait has Spot ones.
+
+    Low has some places on the certain ones too: it goes on while there is no Spot. A quarter of a processor carries
+    twenty runs that wait most of the time. Hints that wait: a dozen for a machine are a minute of its short runs.
+    """
+    unit = cpu // 256
+    urgent = ServiceSettings(
+        places=MappingProxyType({"high": 10 * unit, "normal": 8 * unit, "low": 2 * unit}),
+        cpu=cpu,
+        memory_mib=memory_mib,
+        machines_min=machines_min,
+        machines_max=machines_max,
+        backlog_per_machine=12 * unit,
+    )
+    patient = replace(
+        urgent,
+        places=MappingProxyType({"low": 16 * unit, "backfill": 4 * unit}),
+        machines_min=1,
+        backlog_per_machine=40 * unit,
+        on_demand=on_demand,
+    )
+    return FleetSettings(services=MappingProxyType({"Urgent": urgent, "Patient": patient}))
+
 
 # Full CPU comes at 1,769 MiB. The API and the workers get half of it; the loops wait most of the time.
 _DEV = Settings(
@@ -138,6 +188,7 @@ _DEV = Settings(
     watch=FunctionSettings(memory_mib=512, timeout_s=80),
     # The longest attempt on Lambda is 840 s; the rest is for the claim, the completion and what is owed.
     worker=FunctionSettings(memory_mib=1_024, timeout_s=890),
+    fleet=_fleet(cpu=256, memory_mib=1_024, machines_min=1, machines_max=2, on_demand=0),
 )
 
 _STAGING = replace(
@@ -152,6 +203,7 @@ _STAGING = replace(
     scheduler=replace(_DEV.scheduler, reserved_concurrency=8),
     watch=replace(_DEV.watch, reserved_concurrency=3),
     worker=replace(_DEV.worker, reserved_concurrency=130),
+    fleet=_fleet(cpu=512, memory_mib=2_048, machines_min=1, machines_max=10, on_demand=1),
 )
 
 _PROD = replace(
@@ -164,6 +216,8 @@ _PROD = replace(
     lane_concurrency=MappingProxyType({"high": 200, "normal": 200, "low": 80, "backfill": 40}),
     scheduler=replace(_DEV.scheduler, memory_mib=1_024, reserved_concurrency=16),
     worker=replace(_DEV.worker, reserved_concurrency=520),
+    # Two certain machines: a zone that fails leaves one at work.
+    fleet=_fleet(cpu=1_024, memory_mib=4_096, machines_min=2, machines_max=50, on_demand=1),
 )
 
 STAGES: Mapping[str, Settings] = MappingProxyType({settings.stage: settings for settings in (_DEV, _STAGING, _PROD)})

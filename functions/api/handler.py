@@ -6,6 +6,7 @@ import os
 from tickwright.api.call import Api
 from tickwright.api.gateway import Event, reply_of, request_of
 from tickwright.api.service import answer
+from tickwright.domain.allowed_targets import allowed_from_json
 from tickwright.wiring.aws import kit_from_env
 from tickwright.wiring.second_engine import DeferredEngine
 
@@ -14,6 +15,8 @@ _API = Api(
     page_secret=os.environ["TICKWRIGHT_PAGE_SECRET"].encode(),
     behind_gateway=True,
     second_engine=DeferredEngine(),
+    targets=allowed_from_json(os.environ["TICKWRIGHT_TARGETS"]),
+    webhook_key=os.environ["TICKWRIGHT_WEBHOOK_KEY"].encode(),
 )
 _RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
 

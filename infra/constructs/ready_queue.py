@@ -1,4 +1,4 @@
-"""How hints of one lane travel to the workers, and where those go that nobody could take.
+"""How hints of one lane of a pool travel to the workers, and where those go that nobody could take.
 
 Must not know who sends or receives. A message is a hint and the store is the truth (SEM-QUEUE-1), so nothing here
 decides whether work is lost.
@@ -19,14 +19,15 @@ UNDELIVERED_RETENTION_DAYS = 14
 READY_RETENTION_DAYS = 4
 # SQS and Lambda ask for six function timeouts, so that a batch that is still being worked on is not given away.
 VISIBILITY_PER_TIMEOUT = 6
+# Machines of the fleet say at each receive how long: this is for whoever receives by hand.
+VISIBILITY_OF_FLEET_S = 60
 
 
 class ReadyQueue(Construct):
     """A standard queue (fair by MessageGroupId = tenant) with its queue of undelivered hints."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, lane: str, worker_timeout_s: int) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, name: str, visibility_s: int) -> None:
         super().__init__(scope, construct_id)
-        name = f"Queue{lane.capitalize()}"
         self.undelivered = plain_queue(self, "Undelivered", logical_id=f"{name}Undelivered")
         self.queue = sqs.Queue(
             self,
@@ -37,7 +38,7 @@ class ReadyQueue(Construct):
             retention_period=cdk.Duration.days(READY_RETENTION_DAYS),
             receive_message_wait_time=cdk.Duration.seconds(20),
             # The mappings wait for no second message: their window is 0 and adds nothing.
-            visibility_timeout=cdk.Duration.seconds(VISIBILITY_PER_TIMEOUT * worker_timeout_s),
+            visibility_timeout=cdk.Duration.seconds(visibility_s),
             dead_letter_queue=sqs.DeadLetterQueue(queue=self.undelivered, max_receive_count=MAX_RECEIVE_COUNT),
         )
         name_queue(self.queue, name)

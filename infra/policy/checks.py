@@ -4,8 +4,8 @@ One function a rule; each takes all templates of a stage and yields what breaks 
 is judged by what is in it.
 """
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from infra.environment import variables_of
 from infra.policy.templates import Address, Templates
@@ -13,9 +13,14 @@ from infra.policy.templates import Address, Templates
 # Lambda and SQS ask for six function timeouts and the batching window.
 VISIBILITY_PER_TIMEOUT = 6
 # No function receives from it: copies of dead executions, for people.
-UNRECEIVED_QUEUES = frozenset({"QueueDeadExecutions"})
+UNRECEIVED_QUEUES = frozenset({"QueueDeadExecutions", "QueuePoolsUndelivered"})
+# What tenants' pools' queues are called: they are made while the installation runs, so no template names them.
+POOL_QUEUES = "-pool-*"
 # X-Ray's rights know no resources.
 RIGHTS_ON_EVERYTHING = frozenset({"xray:PutTraceSegments", "xray:PutTelemetryRecords"})
+
+# The rights that follow the targets a stage allows (infra/constructs/target_rights.py).
+SID_OF_TARGETS = "Target"
 
 FUNCTION = "AWS::Lambda::Function"
 QUEUE = "AWS::SQS::Queue"
@@ -145,17 +150,31 @@ def minutes_are_not_repeated(templates: Templates) -> Iterator[Finding]:
 
 
 def rights_are_named(templates: Templates) -> Iterator[Finding]:
-    """No action and no resource with a wildcard, but X-Ray's."""
-    for address, policy in templates.of_type("AWS::IAM::Policy"):
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-            actions = _listed(statement["Action"])
-            if any("*" in str(action) for action in actions):
-                yield Finding("rights-actions", str(address), f"grants {actions}")
-            if "*" in str(statement["Resource"]) and not set(map(str, actions)) <= RIGHTS_ON_EVERYTHING:
-                yield Finding("rights-resources", str(address), f"grants {actions} on {statement['Resource']}")
+    """No action and no resource with a wildcard, but X-Ray's and the names of targets."""
+    for address, statement in _statements(templates):
+        actions = _listed(statement["Action"])
+        if any("*" in str(action) for action in actions):
+            yield Finding("rights-actions", str(address), f"grants {actions}")
+        may_be_open = set(map(str, actions)) <= RIGHTS_ON_EVERYTHING or _is_of_targets(statement)
+        if "*" in _but_pools(statement["Resource"]) and not may_be_open:
+            yield Finding("rights-resources", str(address), f"grants {actions} on {statement['Resource']}")
     for address, role in templates.of_type("AWS::IAM::Role"):
         if role["Properties"].get("Policies"):
             yield Finding("rights-inline", str(address), "has rights outside its policy")
+
+
+def targets_say_where_they_are(templates: Templates) -> Iterator[Finding]:
+    """What a stage lets targets name may leave the end of a name open, never its service, region or account."""
+    for address, statement in _statements(templates):
+        for resource in map(str, _listed(statement["Resource"]) if _is_of_targets(statement) else ()):
+            *place, name = resource.split(":", 5)
+            if "*" in "".join(place) or name.startswith("*"):
+                yield Finding("rights-targets", str(address), f"grants {statement['Action']} on {resource}")
+
+
+def _but_pools(resources: object) -> str:
+    """What a statement names, without the one open end that is meant: it is said whose queues they are."""
+    return str(resources).replace(POOL_QUEUES, "")
 
 
 def truth_can_be_recovered(templates: Templates) -> Iterator[Finding]:
@@ -179,6 +198,7 @@ CHECKS: tuple[Check, ...] = (
     functions_have_the_environment,
     minutes_are_not_repeated,
     rights_are_named,
+    targets_say_where_they_are,
     truth_can_be_recovered,
 )
 
@@ -192,6 +212,16 @@ def _must(address: Address | None) -> Address:
     """A reference that cannot be followed is a hole in the checks, not a pass."""
     assert address is not None
     return address
+
+
+def _is_of_targets(statement: Mapping[str, Any]) -> bool:
+    return str(statement.get("Sid", "")).startswith(SID_OF_TARGETS)
+
+
+def _statements(templates: Templates) -> Iterator[tuple[Address, Mapping[str, Any]]]:
+    for address, policy in templates.of_type("AWS::IAM::Policy"):
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            yield address, statement
 
 
 def _listed(value: object) -> list[object]:

@@ -22,6 +22,8 @@ class Resource(Enum):
     JOURNAL = "Journal"
     CONTROL = "Control"
     LANES = "Lanes"
+    FARGATE_LANES = "FargateLanes"
+    POOL_QUEUES = "PoolQueues"
     DEAD_EXECUTIONS = "DeadExecutions"
 
 
@@ -39,7 +41,9 @@ _PUT, _UPDATE, _DELETE = "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:De
 _CHECK = "dynamodb:ConditionCheckItem"
 # Statements of BatchExecuteStatement: put-if-absent and conditional update, up to 25 in one request.
 _INSERT_STATEMENT, _UPDATE_STATEMENT = "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"
-_SEND = Grant(Resource.LANES, ("sqs:SendMessage",))
+_SEND = tuple(
+    Grant(queues, ("sqs:SendMessage",)) for queues in (Resource.LANES, Resource.FARGATE_LANES, Resource.POOL_QUEUES)
+)
 _BURY = Grant(Resource.DEAD_EXECUTIONS, ("sqs:SendMessage",))
 
 # Decide ticks, insert their executions, send their hints: both loops may take any of these steps.
@@ -50,7 +54,7 @@ _STEPS = (
     Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
     # A bucket's lease is read alone, the calendars that a schedule names together.
     Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT, _UPDATE)),
-    _SEND,
+    *_SEND,
     _BURY,
 )
 
@@ -69,7 +73,20 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             # Names, idempotency records, keys: a transaction that was refused reads them again together.
             # A tenant's calendars are queried, to be listed and to be counted.
             Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
-            _SEND,
+            Grant(Resource.LANES, ("sqs:SendMessage",)),
+            Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
+            # It makes the queues of tenants' pools, and receives for the tenants' machines.
+            Grant(
+                Resource.POOL_QUEUES,
+                (
+                    "sqs:CreateQueue",
+                    "sqs:SetQueueAttributes",
+                    "sqs:ReceiveMessage",
+                    "sqs:DeleteMessage",
+                    "sqs:ChangeMessageVisibility",
+                    "sqs:SendMessage",
+                ),
+            ),
             _BURY,
         ),
         "authorizer": (Grant(Resource.CONTROL, (_GET,)),),
@@ -81,7 +98,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             # A batch of claims goes out as statements; what their answers leave out is read.
             Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
             Grant(Resource.JOURNAL, (_PUT,)),
-            Grant(Resource.CONTROL, (_UPDATE,)),
+            # The log of an attempt is put.
+            Grant(Resource.CONTROL, (_PUT, _UPDATE)),
             # What Lambda's poller needs to work for the function, and the function to give a hint back.
             Grant(
                 Resource.LANES,
@@ -93,6 +111,9 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
                     "sqs:SendMessage",
                 ),
             ),
+            # What depends on what ran may be for other workers.
+            Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
+            Grant(Resource.POOL_QUEUES, ("sqs:SendMessage",)),
             _BURY,
         ),
     }

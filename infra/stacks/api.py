@@ -53,7 +53,11 @@ class ApiStack(cdk.Stack):
         api = ServiceFunction(
             self,
             "Api",
-            role=Role(name="api", description="The HTTP API", own_variables={PAGE_SECRET: self._page_secret()}),
+            role=Role(
+                name="api",
+                description="The HTTP API",
+                own_variables={PAGE_SECRET: self._page_secret(), **parts.environment_of_targets(settings)},
+            ),
             settings=settings,
             parts=parts,
         )

@@ -3,13 +3,16 @@
 Must not know the API or the workers. What the loops do is in docs/architecture.md.
 """
 
+from collections.abc import Mapping
+
 import aws_cdk as cdk
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.constructs.minute_rule import MinuteRule
-from infra.constructs.ready_queue import ReadyQueue, plain_queue
+from infra.constructs.ready_queue import VISIBILITY_OF_FLEET_S, VISIBILITY_PER_TIMEOUT, ReadyQueue, plain_queue
 from infra.constructs.service_function import Role, ServiceFunction
-from infra.parts import Parts
+from infra.parts import Parts, Queues
 from infra.settings import LANES, Settings
 from infra.stacks.data import DataStack
 
@@ -19,16 +22,27 @@ class CoreStack(cdk.Stack):
 
     def __init__(self, scope: Construct, construct_id: str, *, settings: Settings, data: DataStack) -> None:
         super().__init__(scope, construct_id, description="Tickwright: ready queues, scheduler and watch")
-        lanes = {
-            lane: ReadyQueue(
-                self, f"{lane.capitalize()}Lane", lane=lane, worker_timeout_s=settings.worker.timeout_s
-            ).queue
-            for lane in LANES
-        }
+        lambda_s = VISIBILITY_PER_TIMEOUT * settings.worker.timeout_s
         # Copies of executions that died, for people and their tools; the DEAD state in the store is the truth.
         dead_executions = plain_queue(self, "DeadExecutions", logical_id="QueueDeadExecutions")
-        self.parts = Parts.of(data, lanes=lanes, dead_executions=dead_executions)
+        # What nobody could take of the pools of tenants, whose queues are made when they are put.
+        pools_undelivered = plain_queue(self, "PoolsUndelivered", logical_id="QueuePoolsUndelivered")
+        queues = Queues(
+            lanes=self._lanes("", lambda_s),
+            fargate_lanes=self._lanes("Fargate", VISIBILITY_OF_FLEET_S),
+            dead_executions=dead_executions,
+            pools_undelivered=pools_undelivered,
+        )
+        self.parts = Parts.of(data, settings=settings, queues=queues)
         self._loops(settings)
+
+    def _lanes(self, pool: str, visibility_s: int) -> Mapping[str, sqs.Queue]:
+        """The ready queues of a pool of the platform's; those of `lambda`, which came first, have the bare names."""
+        names = {lane: f"{pool}{lane.capitalize()}" for lane in LANES}
+        return {
+            lane: ReadyQueue(self, f"{name}Lane", name=f"Queue{name}", visibility_s=visibility_s).queue
+            for lane, name in names.items()
+        }
 
     def _loops(self, settings: Settings) -> None:
         scheduler = ServiceFunction(

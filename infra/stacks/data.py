@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infra.settings import Settings, TableSettings
@@ -108,6 +109,17 @@ class DataStack(cdk.Stack):
         self.executions = tables[EXECUTIONS]
         self.journal = tables[JOURNAL]
         self.control = tables[CONTROL]
+        self.webhook_key = self._webhook_key()
+
+    def _webhook_key(self) -> secretsmanager.Secret:
+        """What every tenant's signing secret follows from: with another one no receiver would know us any more."""
+        return secretsmanager.Secret(
+            self,
+            "WebhookKey",
+            description="Makes the secrets that Tickwright signs its requests to tenants with",
+            generate_secret_string=secretsmanager.SecretStringGenerator(password_length=64, exclude_punctuation=True),
+            removal_policy=cdk.RemovalPolicy.RETAIN if self._settings.retained else cdk.RemovalPolicy.DESTROY,
+        )
 
     def _table(self, table: _Table) -> dynamodb.TableV2:
         settings = self._settings if table.busy else replace(self._settings, warm=None)

@@ -9,6 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.constructs.service_function import Role, ServiceFunction
+from infra.constructs.target_rights import target_statements
 from infra.parts import Parts
 from infra.settings import LANES, Settings
 
@@ -26,16 +27,23 @@ class WorkersStack(cdk.Stack):
             self,
             "Worker",
             # It sends to the queues that feed it: a retry, the next waiting run. Chains end with the store's attempts.
-            role=Role(name="worker", description="Claims and runs executions", sends_to_itself=True),
+            role=Role(
+                name="worker",
+                description="Claims and runs executions",
+                sends_to_itself=True,
+                own_variables=parts.environment_of_targets(settings),
+            ),
             settings=settings,
             parts=parts,
         )
+        for statement in target_statements(settings):
+            worker.function.add_to_role_policy(statement)
         for lane in LANES:
             lambda_.EventSourceMapping(
                 self,
                 f"{lane.capitalize()}Mapping",
                 target=worker.function,
-                event_source_arn=parts.lanes[lane].queue_arn,
+                event_source_arn=parts.queues.lanes[lane].queue_arn,
                 batch_size=BATCH_SIZE,
                 max_batching_window=cdk.Duration.seconds(BATCH_WINDOW_S),
                 max_concurrency=settings.lane_concurrency[lane],

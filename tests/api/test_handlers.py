@@ -73,6 +73,8 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     monkeypatch.setattr(wiring, "received_of", received_of, raising=False)
     monkeypatch.setitem(sys.modules, "tickwright.wiring.aws", wiring)
     monkeypatch.setenv("TICKWRIGHT_PAGE_SECRET", "a secret of the tests")
+    monkeypatch.setenv("TICKWRIGHT_TARGETS", "{}")
+    monkeypatch.setenv("TICKWRIGHT_WEBHOOK_KEY", "a key of the tests")
     yield made
     for name in [name for name in sys.modules if name.startswith("functions.") and name.endswith(".handler")]:
         module = sys.modules.pop(name)

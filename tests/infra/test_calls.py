@@ -17,7 +17,7 @@ from tests.infra.test_grants import Rights, meant
 from tests.support.emulators import Emulator
 from tests.support.emulators.clients import aws_client
 from tests.support.kits import LoggedRunner
-from tests.support.tables import create_queues, create_tables
+from tests.support.tables import arn_of, create_queues, create_tables
 from tickwright.adapters.aws.calls import Answer, Calls
 from tickwright.api.keys import make_key
 from tickwright.domain.attempts import Fatal, Success, UserResult, an_error
@@ -175,11 +175,17 @@ def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterat
         "TICKWRIGHT_SCALE": SCALE,
         **{f"TICKWRIGHT_{role.upper()}_TABLE": name for role, name in tables.items()},
         **{f"TICKWRIGHT_QUEUE_{lane.name}": queues[lane.value] for lane in LANES},
+        **{f"TICKWRIGHT_QUEUE_FARGATE_{lane.name}": queues[f"fargate-{lane.value}"] for lane in LANES},
+        "TICKWRIGHT_POOL_QUEUES": "calls-pool",
+        "TICKWRIGHT_POOL_DLQ": arn_of(sqs, queues["pools-undelivered"]),
         "TICKWRIGHT_QUEUE_DEAD": queues["dead"],
         "TICKWRIGHT_PAGE_SECRET": "a secret of the tests",
+        "TICKWRIGHT_TARGETS": "{}",
+        "TICKWRIGHT_WEBHOOK_KEY": "a key of the tests",
     }
     logical = {name: role.capitalize() for role, name in tables.items()}
     logical |= {queues[lane.value]: f"Queue{lane.value.capitalize()}" for lane in LANES}
+    logical |= {queues[f"fargate-{lane.value}"]: f"QueueFargate{lane.value.capitalize()}" for lane in LANES}
     logical[queues["dead"]] = "QueueDeadExecutions"
     with containers(environment) as functions:
         made = Installation(functions=functions, names=logical, queues=queues, sqs=sqs)

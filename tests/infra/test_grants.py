@@ -18,6 +18,8 @@ INDEX_OF = {
     Resource.DEAD_EXECUTIONS: "QueueDeadExecutions",
 }
 LANES = {"QueueHigh", "QueueNormal", "QueueLow", "QueueBackfill"}
+FARGATE_LANES = {f"QueueFargate{lane.removeprefix('Queue')}" for lane in LANES}
+QUEUES_OF = {Resource.LANES: LANES, Resource.FARGATE_LANES: FARGATE_LANES}
 ALWAYS_GRANTED = {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 
 Rights = set[tuple[str, str]]
@@ -51,6 +53,8 @@ def names(templates: Templates, stack: str, resources: Any) -> list[str]:  # noq
     found = []
     for resource in listed(resources):
         match resource:
+            case {"Fn::Join": ["", [*_, str(queues)]]} if queues.endswith("-pool-*"):
+                found.append(Resource.POOL_QUEUES.value)
             case {"Fn::Join": ["", [table, str(suffix)]]}:
                 found.append(f"{name(templates, stack, table)}{suffix}")
             case _:
@@ -68,9 +72,7 @@ def meant(function: str) -> Rights:
         (action, resource)
         for grant in GRANTS[function]
         for action in grant.actions
-        for resource in (
-            LANES if grant.resource is Resource.LANES else {INDEX_OF.get(grant.resource, grant.resource.value)}
-        )
+        for resource in QUEUES_OF.get(grant.resource, {INDEX_OF.get(grant.resource, grant.resource.value)})
     }
 
 

@@ -6,7 +6,7 @@ from infra.policy.checks import MAPPING, QUEUE
 from infra.policy.templates import Templates
 from infra.settings import LANES, STAGES
 
-READY = {f"Queue{lane.capitalize()}" for lane in LANES}
+READY = {f"Queue{pool}{lane.capitalize()}" for pool in ("", "Fargate") for lane in LANES}
 
 
 def queues_of(templates: Templates) -> dict[str, dict[str, Any]]:
@@ -14,8 +14,10 @@ def queues_of(templates: Templates) -> dict[str, dict[str, Any]]:
 
 
 def test_every_lane_has_a_queue_and_a_dead_letter_queue(dev: Templates) -> None:
-    """Nine queues: a lane's two, and one for copies of dead executions."""
-    assert set(queues_of(dev)) == READY | {f"{name}Undelivered" for name in READY} | {"QueueDeadExecutions"}
+    """A lane's two in each pool of the platform's, one for copies of dead executions, and what no tenant's pool took."""
+    for_people = {"QueueDeadExecutions", "QueuePoolsUndelivered"}
+
+    assert set(queues_of(dev)) == READY | {f"{name}Undelivered" for name in READY} | for_people
 
 
 def test_a_hint_is_received_a_thousand_times_before_it_is_given_up(dev: Templates) -> None:

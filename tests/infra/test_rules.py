@@ -95,6 +95,10 @@ BROKEN: dict[str, tuple[str, Break]] = {
     ),
     "rights-actions": ("Core", lambda core: statements(core)[0].update(Action="sqs:*")),
     "rights-resources": ("Core", lambda core: statements(core)[0].update(Resource="*")),
+    "rights-targets": (
+        "Core",
+        lambda core: statements(core)[0].update(Sid="TargetSqs", Resource="arn:aws:sqs:*:123456789012:q"),
+    ),
     "rights-inline": ("Core", lambda core: resource(core, "AWS::IAM::Role").update(Policies=[{}])),
     "table-recovery": ("Data", without("PointInTimeRecoverySpecification", of=replica)),
     "table-protection": ("Data", lambda data: replica(data).update(DeletionProtectionEnabled=False)),

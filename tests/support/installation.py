@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tests.support.emulators.clients import aws_client
-from tests.support.tables import create_queues, create_tables
+from tests.support.tables import arn_of, create_queues, create_tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,30 +20,40 @@ class Installation:
     queue_endpoint: str
     tables: Mapping[str, str]
     queues: Mapping[str, str]
+    pool_queues: str = "test-pool"
+    pools_undelivered_arn: str = ""
 
     @property
     def environment(self) -> dict[str, str]:
         """What its functions find in their environment."""
-        lanes = ("high", "normal", "low", "backfill", "dead")
+        roles = [role for role in self.queues if "undelivered" not in role]
         return {
             "TICKWRIGHT_STAGE": "test",
             "TICKWRIGHT_BUCKETS": "16",
             "TICKWRIGHT_SCALE": "1",
             "TICKWRIGHT_PAGE_SECRET": "a secret of the tests, long enough",
+            "TICKWRIGHT_TARGETS": "{}",
+            "TICKWRIGHT_WEBHOOK_KEY": "a key of the tests, long enough",
             "AWS_ENDPOINT_URL_DYNAMODB": self.store_endpoint,
             "AWS_ENDPOINT_URL_SQS": self.queue_endpoint,
             **{f"TICKWRIGHT_{role.upper()}_TABLE": name for role, name in self.tables.items()},
-            **{f"TICKWRIGHT_QUEUE_{lane.upper()}": self.queues[lane] for lane in lanes},
+            **{f"TICKWRIGHT_QUEUE_{role.upper().replace('-', '_')}": self.queues[role] for role in roles},
+            "TICKWRIGHT_POOL_QUEUES": self.pool_queues,
+            "TICKWRIGHT_POOL_DLQ": self.pools_undelivered_arn,
         }
 
 
 def install(store_endpoint: str, queue_endpoint: str, prefix: str) -> Installation:
     """Create the tables and queues of one installation, on one engine or on two."""
+    sqs = aws_client("sqs", queue_endpoint)
+    queues = create_queues(sqs, prefix=prefix)
     return Installation(
+        pool_queues=f"{prefix}pool",
+        pools_undelivered_arn=arn_of(sqs, queues["pools-undelivered"]),
         store_endpoint=store_endpoint,
         queue_endpoint=queue_endpoint,
         tables=create_tables(aws_client("dynamodb", store_endpoint), prefix=prefix),
-        queues=create_queues(aws_client("sqs", queue_endpoint), prefix=prefix),
+        queues=queues,
     )
 
 

@@ -4,9 +4,10 @@ infra/environment.py writes exactly these; a test holds the two equal. A missing
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tickwright.domain import limits
+from tickwright.domain.allowed_targets import AllowedTargets, allowed_from_json
 from tickwright.domain.lanes import LANES, Lane
 
 
@@ -22,7 +23,13 @@ class Settings:
     journal_table: str
     control_table: str
     queue_urls: Mapping[Lane, str]
+    fleet_queue_urls: Mapping[Lane, str]
     dead_queue_url: str
+    pool_queues: str  # what the names of tenants' pools' queues begin with
+    pool_undelivered_arn: str
+    # Only of those who read jobs or run them: the others can neither sign nor call what a tenant names.
+    targets: AllowedTargets = AllowedTargets()  # noqa: RUF009 - frozen
+    webhook_key: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
         """Hold the bounds of the protocol."""
@@ -41,5 +48,10 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         journal_table=environ["TICKWRIGHT_JOURNAL_TABLE"],
         control_table=environ["TICKWRIGHT_CONTROL_TABLE"],
         queue_urls={lane: environ[f"TICKWRIGHT_QUEUE_{lane.name}"] for lane in LANES},
+        fleet_queue_urls={lane: environ[f"TICKWRIGHT_QUEUE_FARGATE_{lane.name}"] for lane in LANES},
         dead_queue_url=environ["TICKWRIGHT_QUEUE_DEAD"],
+        pool_queues=environ["TICKWRIGHT_POOL_QUEUES"],
+        pool_undelivered_arn=environ["TICKWRIGHT_POOL_DLQ"],
+        targets=allowed_from_json(environ.get("TICKWRIGHT_TARGETS", "")),
+        webhook_key=environ.get("TICKWRIGHT_WEBHOOK_KEY", "").encode(),
     )

@@ -12,6 +12,7 @@ from tickwright.adapters.dynamodb.tables import TableNames
 from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.sqs.messages import received_from_record
 from tickwright.adapters.sqs.queue import QueueUrls, SqsQueue
+from tickwright.adapters.sqs.tenant_queues import TenantQueues
 from tickwright.adapters.targets.http import HttpRunner
 from tickwright.adapters.telemetry.logs import LogTelemetry
 from tickwright.domain import limits
@@ -20,6 +21,7 @@ from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
 from tickwright.services.kit import Kit
 from tickwright.settings import Settings, from_environment
+from tickwright.wiring.targets import aws_runners
 
 _LOG = logging.getLogger("tickwright")
 
@@ -39,7 +41,12 @@ def kit_from(settings: Settings) -> Kit:
         journal=settings.journal_table,
         control=settings.control_table,
     )
-    urls = QueueUrls(ready=settings.queue_urls, dead=settings.dead_queue_url)
+    urls = QueueUrls(
+        ready=settings.queue_urls,
+        fleet=settings.fleet_queue_urls,
+        dead=settings.dead_queue_url,
+        tenants=TenantQueues(prefix=settings.pool_queues, undelivered_arn=settings.pool_undelivered_arn),
+    )
     return Kit(
         store=DynamoDbStore(dynamodb_client(), tables, clock=clock, entropy=entropy, options=Options()),
         queue=SqsQueue(sqs_client(), urls, clock=clock, entropy=entropy),
@@ -51,9 +58,10 @@ def kit_from(settings: Settings) -> Kit:
     )
 
 
-def runners_from_env(_environ: Mapping[str, str]) -> Mapping[str, Runner]:
+def runners_from_env(environ: Mapping[str, str]) -> Mapping[str, Runner]:
     """What the worker function runs. Private addresses are refused: tenants choose the URLs."""
-    return {"http": HttpRunner(allow_private=False)}
+    settings = from_environment(environ)
+    return {"http": HttpRunner(allow_private=False), **aws_runners(settings.targets)}
 
 
 def received_of(environ: Mapping[str, str], record: Mapping[str, Any]) -> Received | None:
