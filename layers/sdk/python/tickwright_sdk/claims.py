@@ -35,8 +35,8 @@ class Claim:
     told: Mapping[str, Any]
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], now_s: float) -> "Claim":
-        """Read one. `now_s`: this machine's wall clock, for the one case in which nothing else tells the time left."""
+    def of(cls, told: Mapping[str, Any]) -> "Claim":
+        """Read one."""
         heartbeat_s = float(told["heartbeatSec"])
         lease_s = float(told.get("leaseSec") or _HEARTBEATS_A_LEASE * heartbeat_s)
         return cls(
@@ -46,7 +46,7 @@ class Claim:
             lease_epoch=int(told["leaseEpoch"]),
             heartbeat_s=heartbeat_s,
             lease_s=lease_s,
-            time_s=_time_s(told, lease_s, now_s),
+            time_s=_time_s(told, lease_s),
             told=told,
         )
 
@@ -64,17 +64,17 @@ class Claim:
         return body
 
 
-def _time_s(told: Mapping[str, Any], lease_s: float, now_s: float) -> float:
+def _time_s(told: Mapping[str, Any], lease_s: float) -> float:
     """How long the attempt may take, from its claim.
 
-    The lease was granted up to the deadline at most: where it ends before, its own end says when it was granted. Else
-    the time is shorter than a lease, and only this machine's clock can say by how much: a heartbeat says it too.
+    A lease is granted up to the deadline at most: where it ends before, its own end says when it was granted. Else the
+    attempt is shorter than a lease, and a heartbeat will tell when it is over.
     """
+    if told.get("timeSec") is not None:
+        return float(told["timeSec"])
     deadline_s = datetime.fromisoformat(told["deadline"]).timestamp()
     until_s = datetime.fromisoformat(told["leaseUntil"]).timestamp()
-    if until_s < deadline_s:
-        return deadline_s - until_s + lease_s
-    return min(lease_s, max(0.0, deadline_s - now_s))
+    return lease_s + max(0.0, deadline_s - until_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,10 +109,10 @@ class Client:
         """End an attempt: it failed, asks to be retried later, or was not run."""
         return self._post(f"{_execution(execution_id)}/fail", dict(body))
 
-    def another(self, *, connections: int) -> "Client":
-        """The same view over connections of its own, which can be cut by themselves."""
+    def another(self, *, connections: int, patience: Patience | None = None) -> "Client":
+        """The same view over connections of its own, which can be cut by themselves, and with another patience."""
         made = object.__new__(Client)
-        made._connection = self._connection.another(connections)
+        made._connection = self._connection.another(connections, patience)
         return made
 
     def cut(self) -> None:

@@ -88,10 +88,11 @@ class Connection:
         """Without the key."""
         return f"Connection({self._origin!r})"
 
-    def another(self, connections: int) -> "Connection":
-        """The same origin and key over connections of its own."""
+    def another(self, connections: int, patience: Patience | None = None) -> "Connection":
+        """The same origin and key over connections of its own; with another patience, if asked."""
         key = self._headers["Authorization"].removeprefix("Bearer ")
-        return Connection(self._origin, key, patience=self._patience, wait=self._wait, connections=connections)
+        patience = patience or self._patience
+        return Connection(self._origin, key, patience=patience, wait=self._wait, connections=connections)
 
     def ask(self, asked: Ask) -> Any:  # noqa: ANN401 - JSON
         """The answer's JSON. Raises a Refused, or Unreachable; a request that may be repeated is, for a while."""

@@ -39,7 +39,8 @@ class Desk:
     """What every run of a worker shares."""
 
     client: Client
-    calls: Calls
+    beats: Calls
+    reports: Calls
     clock: Clock
     worker_id: str
     call: Call
@@ -148,7 +149,7 @@ class KeptRun:
             body = self.claim.heartbeat(self.desk.worker_id, sending)
             send = partial(self.desk.client.heartbeat, self.claim.execution_id, body, read_s=self._beat_s())
             try:
-                await self.desk.calls.do(send)
+                await self.desk.beats.do(send)
                 self._lease_sent_ms, unsent = sent_ms, False
             except Invalid as refused:
                 unsent = False
@@ -201,7 +202,7 @@ class KeptRun:
         said = report_of(self.claim, result, self.tail.text(), later_s=self._later_s())
         while True:
             try:
-                await self.desk.calls.do(partial(self._send, said))
+                await self.desk.reports.do(partial(self._send, said))
             except (Unreachable, Unavailable) as fault:
                 if self._lease_is_over():
                     self._say("its report did not get through", fault)

@@ -15,6 +15,7 @@ from typing import Any
 from tickwright_sdk.calls import Calls
 from tickwright_sdk.claims import Claim
 from tickwright_sdk.client import Client
+from tickwright_sdk.connection import Patience
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands, NoRoom
@@ -25,7 +26,10 @@ from tickwright_sdk.results import Failed, Result
 
 _LOG = logging.getLogger("tickwright.worker")
 CLAIMED_MAX, WAIT_S_MAX = 10, 20  # the API's, of one claim
-_REPORTS_AT_ONCE = 6
+# Heartbeats have threads of their own: reports that hang must not cost the leases of others.
+_BEATS_AT_ONCE, _REPORTS_AT_ONCE = 4, 4
+# Sent once: a run repeats its report as long as its lease may last, and looks at its lease in between.
+_REPORTING = Patience(read_s=10.0, tries=1)
 _ANSWER_S = 5.0  # what an answer may take beyond the wait that was asked for
 _PAUSE_S, _PAUSE_S_MAX = 0.5, 30.0
 _LETTING_GO_S = 8.0  # before the end of the grace: a handler has a few seconds to stop, a report a moment
@@ -64,12 +68,13 @@ class Puller:
     def __init__(
         self, client: Client, registry: Registry, hands: Hands, pulling: Pulling, *, clock: Clock | None = None
     ) -> None:
-        """`client` reports; what is polled goes over connections of its own, which can be cut."""
-        self._client = client
+        """As `client` says; over connections of its own, of which those that poll can be cut."""
+        self._reporting = client.another(connections=_BEATS_AT_ONCE + _REPORTS_AT_ONCE, patience=_REPORTING)
         self._polling = client.another(connections=1)
         self._registry, self._hands, self._pulling = registry, hands, pulling
         self._clock = clock or MachineClock()
-        self._polls, self._reports = Calls(1, "claim"), Calls(_REPORTS_AT_ONCE, "report")
+        self._polls = Calls(1, "claim")
+        self._beats, self._reports = Calls(_BEATS_AT_ONCE, "heartbeat"), Calls(_REPORTS_AT_ONCE, "report")
         self._free = asyncio.Semaphore(pulling.concurrency)
         self._runs: set[asyncio.Task[None]] = set()
         self._draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -90,9 +95,10 @@ class Puller:
         finally:
             stopping.cancel()
             polling.cancel()
-            self._polls.close()
-            self._reports.close()
-            self._polling.close()
+            for calls in (self._polls, self._beats, self._reports):
+                calls.close()
+            for client in (self._polling, self._reporting):
+                client.close()
 
     def let_go(self) -> None:
         """Give back at once what runs: a stop that cannot wait for it to end."""
@@ -155,7 +161,7 @@ class Puller:
             else:
                 self._claimed_once = True
                 for told in claimed:
-                    self._begin(Claim.of(told, self._clock.now_ms() / 1_000), sent_ms, is_wanted=not stop.is_set())
+                    self._begin(Claim.of(told), sent_ms, is_wanted=not stop.is_set())
                 return len(claimed)
 
     def _ask(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -171,8 +177,9 @@ class Puller:
 
     def _begin(self, claim: Claim, sent_ms: int, *, is_wanted: bool) -> None:
         desk = Desk(
-            client=self._client,
-            calls=self._reports,
+            client=self._reporting,
+            beats=self._beats,
+            reports=self._reports,
             clock=self._clock,
             worker_id=self._pulling.worker_id,
             call=self._call,
