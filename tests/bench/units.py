@@ -31,6 +31,7 @@ from tickwright.domain.ids import JobId, TenantId, WorkerId
 from tickwright.domain.instants import Instant, to_datetime
 from tickwright.domain.job_rules import read_spec
 from tickwright.domain.lanes import LANES
+from tickwright.domain.pools import FARGATE
 from tickwright.domain.schedules import HashIdentity
 from tickwright.domain.transitions import State
 from tickwright.loops.scheduler import SchedulerLoop
@@ -73,7 +74,11 @@ class _Metered:
 def _metered(installation: Installation) -> _Metered:
     capacity, requests = CapacityMeter(), RequestMeter()
     clock, entropy = SystemClock(), SystemEntropy()
-    urls = QueueUrls(ready={lane: installation.queues[lane.value] for lane in LANES}, dead=installation.queues["dead"])
+    urls = QueueUrls(
+        ready={lane: installation.queues[lane.value] for lane in LANES},
+        fleet={lane: installation.queues[f"fargate-{lane.value}"] for lane in LANES},
+        dead=installation.queues["dead"],
+    )
     kit = Kit(
         store=DynamoDbStore(
             dynamodb_client(),
@@ -139,7 +144,7 @@ async def _run(kit: Kit, due: Instant, count: int) -> None:
     evidence, stop = _Evidence(), asyncio.Event()
     loops = [
         SchedulerLoop(kit, owner=kit.entropy.token()).run(stop),
-        WorkerLoop(kit, {"python": evidence}, WorkerId("bench"), poll_ms=_POLL_MS).run(stop),
+        WorkerLoop(kit, {"python": evidence}, WorkerId("bench"), pools=(FARGATE,), poll_ms=_POLL_MS).run(stop),
     ]
     running = [asyncio.create_task(loop) for loop in loops]
     await kit.clock.sleep_until(due)

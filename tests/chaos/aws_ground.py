@@ -146,7 +146,7 @@ class Weather:
 def _purge(direct: Mapping[str, Any]) -> None:
     client = aws_client("sqs", direct["sqs"])
     for lane in LANES:
-        client.purge_queue(QueueUrl=direct["queues"][lane.value])
+        client.purge_queue(QueueUrl=direct["queues"][f"fargate-{lane.value}"])
 
 
 def _letters(direct: Mapping[str, Any]) -> frozenset[ExecutionRef]:

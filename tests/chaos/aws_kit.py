@@ -56,5 +56,6 @@ def urls_of(by_role: Mapping[str, str]) -> QueueUrls:
     return QueueUrls(
         ready={lane: by_role[lane.value] for lane in LANES},
         undelivered={lane: by_role[f"{lane.value}-undelivered"] for lane in LANES},
+        fleet={lane: by_role[f"fargate-{lane.value}"] for lane in LANES},
         dead=by_role["dead"],
     )

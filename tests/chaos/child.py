@@ -22,6 +22,7 @@ from tests.chaos.timetable import Aim, AtWrite, Blow, Fault, Role
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain.events import Happening
 from tickwright.domain.ids import WorkerId
+from tickwright.domain.pools import FARGATE
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop
@@ -143,7 +144,7 @@ async def _serve(settings: Settings, kit: Kit, stop: asyncio.Event) -> None:
         return
     diary = Diary(settings.folder / f"{settings.member}.{ATTEMPTS}.jsonl", sure=True)
     runners = {"python": PythonRunner(registry(diary, settings.member))}
-    await WorkerLoop(kit, runners, WorkerId(settings.member), grace_ms=_GRACE_MS).run(stop)
+    await WorkerLoop(kit, runners, WorkerId(settings.member), pools=(FARGATE,), grace_ms=_GRACE_MS).run(stop)
 
 
 async def _watch_the_loop(telemetry: DiaryTelemetry) -> None:

@@ -16,10 +16,11 @@ import pytest
 from tests.contract.aws_stores import Ground, ground, new_tables
 from tests.contract.places import Backend, Place
 from tests.support.emulators import Emulator
-from tests.support.tables import create_queues
+from tests.support.tables import arn_of, create_queues
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.sqs.queue import QueueUrls, SqsQueue
+from tickwright.adapters.sqs.tenant_queues import TenantQueues
 from tickwright.domain.lanes import LANES
 from tickwright.ports.queue import Queue
 from tickwright.ports.store import Store
@@ -95,7 +96,8 @@ def _ministack_queues(request: pytest.FixtureRequest) -> Iterator[Place[Queue]]:
     emulator: Emulator = request.getfixturevalue("ministack")
     made = _new_queues(emulator.endpoint)
     yield made
-    for url in (*made.urls.ready.values(), *made.urls.undelivered.values(), made.urls.dead):
+    assert made.urls.tenants is not None
+    for url in made.client.list_queues(QueueNamePrefix=made.urls.tenants.prefix.removesuffix("pool"))["QueueUrls"]:
         made.client.delete_queue(QueueUrl=url)
 
 
@@ -103,13 +105,16 @@ def _new_queues(endpoint: str | None) -> Queues:
     from tests.support.emulators.clients import aws_client  # noqa: PLC0415 - a second to load
 
     client = aws_client("sqs", endpoint)
-    urls = create_queues(client, prefix=f"aws-{next(_NUMBERS)}-")
+    prefix = f"aws-{next(_NUMBERS)}-"
+    urls = create_queues(client, prefix=prefix)
     return Queues(
         client,
         QueueUrls(
             ready={lane: urls[lane.value] for lane in LANES},
             undelivered={lane: urls[f"{lane.value}-undelivered"] for lane in LANES},
+            fleet={lane: urls[f"fargate-{lane.value}"] for lane in LANES},
             dead=urls["dead"],
+            tenants=TenantQueues(prefix=f"{prefix}pool", undelivered_arn=arn_of(client, urls["pools-undelivered"])),
         ),
     )
 

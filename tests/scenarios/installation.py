@@ -29,6 +29,7 @@ from tickwright.domain.jobs import Head
 from tickwright.domain.lanes import Lane
 from tickwright.domain.limits import STANDARD
 from tickwright.domain.outcomes import Refusal
+from tickwright.domain.pools import FARGATE
 from tickwright.domain.schedules import HashIdentity
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
@@ -196,7 +197,7 @@ class Installation:
 
         kit = self.life(name, died)
         runners = {"python": runner_of(self.processes[name])}
-        self.keep(WorkerLoop(kit, runners, WorkerId(self.member(name))).run(self.stop))
+        self.keep(WorkerLoop(kit, runners, WorkerId(self.member(name)), pools=(FARGATE,)).run(self.stop))
 
     def member(self, name: str) -> str:
         """The process of this name that lives."""

@@ -32,11 +32,20 @@ _QUEUES = {
     "normal": "QueueNormal",
     "low": "QueueLow",
     "backfill": "QueueBackfill",
+    "fargate-high": "QueueFargateHigh",
+    "fargate-normal": "QueueFargateNormal",
+    "fargate-low": "QueueFargateLow",
+    "fargate-backfill": "QueueFargateBackfill",
     "dead": "QueueDeadExecutions",
+    "pools-undelivered": "QueuePoolsUndelivered",
     "high-undelivered": "QueueHighUndelivered",
     "normal-undelivered": "QueueNormalUndelivered",
     "low-undelivered": "QueueLowUndelivered",
     "backfill-undelivered": "QueueBackfillUndelivered",
+    "fargate-high-undelivered": "QueueFargateHighUndelivered",
+    "fargate-normal-undelivered": "QueueFargateNormalUndelivered",
+    "fargate-low-undelivered": "QueueFargateLowUndelivered",
+    "fargate-backfill-undelivered": "QueueFargateBackfillUndelivered",
 }
 # What changes how a queue behaves; encryption and tags do not, and not every engine knows them.
 _QUEUE_ATTRIBUTES: "tuple[QueueAttributeNameType, ...]" = (
@@ -78,12 +87,18 @@ def create_queues(client: "SQSClient", *, prefix: str) -> dict[str, str]:
     for queue in sorted(queue_definitions().values(), key=lambda queue: queue.dead_letter_role is not None):
         attributes: dict[QueueAttributeNameType, str] = dict(queue.attributes)
         if queue.dead_letter_role is not None:
-            asked = client.get_queue_attributes(QueueUrl=urls[queue.dead_letter_role], AttributeNames=["QueueArn"])
+            arn = arn_of(client, urls[queue.dead_letter_role])
             attributes["RedrivePolicy"] = json.dumps(
-                {"deadLetterTargetArn": asked["Attributes"]["QueueArn"], "maxReceiveCount": queue.max_receive_count}
+                {"deadLetterTargetArn": arn, "maxReceiveCount": queue.max_receive_count}
             )
         urls[queue.role] = client.create_queue(QueueName=f"{prefix}{queue.role}", Attributes=attributes)["QueueUrl"]
     return urls
+
+
+def arn_of(client: "SQSClient", url: str) -> str:
+    """The name of a queue among all of AWS."""
+    asked = client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    return asked["Attributes"]["QueueArn"]
 
 
 def table_definitions() -> dict[str, dict[str, Any]]:
@@ -93,7 +108,10 @@ def table_definitions() -> dict[str, dict[str, Any]]:
 
 
 def queue_definitions() -> dict[str, QueueDefinition]:
-    """Every queue of the installation by role: the lanes by name, `<lane>-undelivered`, and `dead`."""
+    """Every queue of the installation by role.
+
+    The lanes by name, those of the fleet as `fargate-<lane>`, `<role>-undelivered`, `pools-undelivered` and `dead`.
+    """
     resources = _resources("Core")
     return {role: _queue(role, resources[logical_id]["Properties"]) for role, logical_id in _QUEUES.items()}
 
