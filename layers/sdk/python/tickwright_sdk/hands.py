@@ -77,7 +77,7 @@ class Hands:
         return Condition(
             threads_taken=self._threads_taken,
             children_taken=self._children_taken,
-            abandoned=self._abandoned,
+            abandoned=self._abandoned + self._loop.abandoned,
             loop_blocked_ms=blocked_ms,
             is_well=blocked_ms < UNWELL_AFTER_MS and self._abandoned < self._threads_most,
         )

@@ -7,6 +7,7 @@ Promises: SEM-TARGET-4, SEM-SDK-2.
 import dataclasses
 import inspect
 import json
+import math
 import traceback
 from dataclasses import dataclass
 
@@ -24,7 +25,9 @@ class RetryLater(Exception):  # noqa: N818 - a word of the closed set of results
 
     def __init__(self, after_s: float, message: str = "") -> None:
         super().__init__(message or f"retry in {after_s} s")
-        self.after_s = after_s
+        self.after_s = float(after_s)
+        if math.isnan(self.after_s):
+            raise ValueError("after_s is a number of seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import contextlib
 import contextvars
 import logging
 import sys
+import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Coroutine
@@ -20,6 +21,7 @@ from tickwright_sdk.machine import Clock, MachineClock
 
 T = TypeVar("T")
 _LOG = logging.getLogger("tickwright.worker")
+_PYTHONS_OWN = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 BLOCKED_S = 1.0  # longer than any await should take to come back; other handlers wait as long
 
 
@@ -35,35 +37,48 @@ class UserLoop:
         self._over = threading.Event()
         self._answered_ms = 0
         self._asked_ms: int | None = None
+        self._waited_for: set[asyncio.Future[Any]] = set()
+        self.abandoned = 0  # calls that nobody waits for any more, and that go on
 
     async def call(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine there to its real end.
 
-        Cancelling this cancels that, and waits: what its `finally` does is done before this ends.
+        Cancelling this cancels that, and waits: what its `finally` does is done before this ends. Cancelled again, or
+        with the loop closed, it waits no more: the code goes on, abandoned.
         """
         there = self._started()
         here = asyncio.get_running_loop()
         over: asyncio.Future[asyncio.Task[T]] = here.create_future()
         begun: list[asyncio.Task[T]] = []
 
+        def ended(one: "asyncio.Task[T]") -> None:
+            if over.cancelled():
+                self.abandoned -= 1
+            else:
+                over.set_result(one)
+
         def tell(one: "asyncio.Task[T]") -> None:
             with contextlib.suppress(RuntimeError):  # whoever asked is gone, and its loop is closed
-                here.call_soon_threadsafe(over.set_result, one)
+                here.call_soon_threadsafe(ended, one)
 
         def begin() -> None:
             one = there.create_task(make())
             begun.append(one)
             one.add_done_callback(tell)
 
+        self._waited_for.add(over)
         # No future of concurrent.futures in between: its cancellation ends at once here while the code goes on there.
         there.call_soon_threadsafe(begin, context=contextvars.copy_context())
-        while True:
-            try:
-                return (await asyncio.shield(over)).result()
-            except asyncio.CancelledError:
-                if over.done():
-                    raise
-                there.call_soon_threadsafe(lambda: begun[0].cancel())  # noqa: PLW0108 - begun is filled there, first
+        try:
+            return (await asyncio.shield(over)).result()
+        except asyncio.CancelledError:
+            if over.done():
+                raise
+            there.call_soon_threadsafe(lambda: begun[0].cancel())  # noqa: PLW0108 - begun is filled there, first
+            return (await over).result()
+        finally:
+            self._waited_for.discard(over)
+            self.abandoned += over.cancelled()
 
     def blocked_ms(self) -> int:
         """For how long the loop has not answered; 0 if it does."""
@@ -76,12 +91,16 @@ class UserLoop:
         frame = None if thread is None or thread.ident is None else sys._current_frames().get(thread.ident)  # noqa: SLF001
         if frame is None:
             return "(nowhere)"
-        innermost = traceback.extract_stack(frame)[-1]
-        return f"{innermost.filename}:{innermost.lineno} in {innermost.name}"
+        stack = traceback.extract_stack(frame)
+        own = [at for at in stack if not at.filename.startswith(_PYTHONS_OWN)] or stack
+        return f"{own[-1].filename}:{own[-1].lineno} in {own[-1].name}"
 
     def close(self) -> None:
         """End the loop; code that blocks it ends when it likes, in a thread that keeps no program alive."""
         self._over.set()
+        with contextlib.suppress(RuntimeError):  # the loop that they were made on is closed: nobody waits
+            for one in self._waited_for:
+                one.cancel()
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(0.5)

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -91,7 +91,9 @@ class Worker:
         hands = Hands(threads=self.threads or self.concurrency, children=self.children)
         shift = Shift(worker=self, hands=hands, stop=stop, hurry=hurry or asyncio.Event())
         try:
-            async with self._health(shift):
+            async with contextlib.AsyncExitStack() as beside:
+                if self.health_port is not None:
+                    await beside.enter_async_context(self.serving_health(shift, port=self.health_port))
                 await (transport or pulling)(shift)
         finally:
             await hands.close()
@@ -107,13 +109,9 @@ class Worker:
             loop.add_signal_handler(name, asked_to_stop)
         await self.serve(stop, transport=transport, hurry=hurry)
 
-    @contextlib.asynccontextmanager
-    async def _health(self, shift: Shift) -> AsyncIterator[None]:
-        if self.health_port is None:
-            yield
-            return
-        async with serving(lambda: _health_of(shift), host=self.health_host, port=self.health_port):
-            yield
+    def serving_health(self, shift: Shift, *, port: int) -> contextlib.AbstractAsyncContextManager[int]:
+        """Serve the health of a shift while it lasts; the port, which 0 lets the system choose."""
+        return serving(lambda: _health_of(shift), host=self.health_host, port=port)
 
 
 def _health_of(shift: Shift) -> Health:
