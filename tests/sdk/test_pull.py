@@ -38,7 +38,7 @@ class Pulled:
     @property
     def runs(self) -> int:
         """How many go on."""
-        return self.puller.runs
+        return self.puller.going_on
 
 
 @asynccontextmanager
@@ -62,7 +62,7 @@ async def until(true: Callable[[], object]) -> None:
     """Wait until something is so."""
     async with asyncio.timeout(SECONDS):
         while not true():  # noqa: ASYNC110 - another thread's progress is only to be polled
-            await asyncio.sleep(0.01)  # noqa: TID251
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize(

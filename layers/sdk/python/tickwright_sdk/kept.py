@@ -48,8 +48,8 @@ class Desk:
 
 
 @dataclass(slots=True, kw_only=True)
-class KeptRun:
-    """A run and its lease."""
+class KeptAttempt:
+    """An attempt and its lease."""
 
     desk: Desk
     claim: Claim

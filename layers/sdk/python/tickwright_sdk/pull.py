@@ -19,7 +19,7 @@ from tickwright_sdk.connection import Patience
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands, NoRoom
-from tickwright_sdk.kept import Desk, KeptRun
+from tickwright_sdk.kept import Desk, KeptAttempt
 from tickwright_sdk.machine import Clock, MachineClock, token
 from tickwright_sdk.problems import Refused, TickwrightError, Unavailable
 from tickwright_sdk.results import Failed, Result
@@ -76,14 +76,14 @@ class Puller:
         self._polls = Calls(1, "claim")
         self._beats, self._reports = Calls(_BEATS_AT_ONCE, "heartbeat"), Calls(_REPORTS_AT_ONCE, "report")
         self._free = asyncio.Semaphore(pulling.concurrency)
-        self._runs: set[asyncio.Task[None]] = set()
+        self._going_on: set[asyncio.Task[None]] = set()
         self._draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._claimed_once = False
 
     @property
-    def runs(self) -> int:
+    def going_on(self) -> int:
         """How many go on."""
-        return len(self._runs)
+        return len(self._going_on)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Pull until `stop` is set, then finish or give back. Raises PoolRefused at the very start."""
@@ -185,12 +185,12 @@ class Puller:
             call=self._call,
             draining=self._draining,
         )
-        running = asyncio.create_task(KeptRun(desk=desk, claim=claim, sent_ms=sent_ms, is_wanted=is_wanted).run())
-        self._runs.add(running)
+        running = asyncio.create_task(KeptAttempt(desk=desk, claim=claim, sent_ms=sent_ms, is_wanted=is_wanted).run())
+        self._going_on.add(running)
         running.add_done_callback(self._ended)
 
     def _ended(self, running: "asyncio.Task[None]") -> None:
-        self._runs.discard(running)
+        self._going_on.discard(running)
         self._free.release()
         if not running.cancelled() and (raised := running.exception()) is not None:
             _LOG.error("a run was left without a report", exc_info=raised)
@@ -226,7 +226,7 @@ class Puller:
             polling.result()
 
     def _unfinished(self, polling: "asyncio.Task[None]") -> set["asyncio.Future[None]"]:
-        return {one for one in (polling, *self._runs) if not one.done()}
+        return {one for one in (polling, *self._going_on) if not one.done()}
 
 
 def _may_have_been_granted(fault: TickwrightError) -> bool:
