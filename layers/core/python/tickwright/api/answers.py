@@ -127,12 +127,16 @@ class PassedOverJson(TypedDict):
     closedBy: str | None
 
 
+# That a dead execution was taken off the list of what needs attention, when, and why.
+DiscardedAtJson = TypedDict("DiscardedAtJson", {"at": str, "reason": str})  # noqa: UP013 - as its neighbours
+
+
 class ExecutionFieldsJson(TypedDict):
     """An execution without what may be long. `jobVersion`: the job's definitionVersion that it runs with.
 
     `nominalTime`: where the schedule names a tick that was moved, a local time that the clock jumped over or the start
     of its window. `tzdataVersion`: the zone rules by which the tick was found. `generation` rises with each redrive;
-    the last was at `redrivenAt`.
+    the last was at `redrivenAt`. `rerunOf`: the dead execution in whose place it was asked for, with another payload.
     """
 
     executionId: str
@@ -160,6 +164,7 @@ class ExecutionFieldsJson(TypedDict):
     progress: float | None
     priority: str
     passedOver: PassedOverJson | None
+    rerunOf: str | None
 
 
 class ExecutionSummaryJson(ExecutionFieldsJson):
@@ -175,6 +180,7 @@ class ExecutionJson(ExecutionFieldsJson):
     """
 
     error: FullErrorJson | None
+    discarded: DiscardedAtJson | None
     result: Any
     checkpoint: Any
     etag: str

@@ -30,6 +30,7 @@ _ARGUMENTS = 2
 _TITLES = {
     200: "Done",
     201: "Created",
+    202: "Accepted: it is carried out from now on",
     400: "The body is no JSON, or a header is missing",
     401: "No valid API key",
     403: "The API key lacks a scope",
@@ -229,7 +230,7 @@ def _add_validated(responses: dict[str, Any], validated: dict[str, Any]) -> None
     if "200" not in responses:
         header = {"X-Request-Id": {"description": _ANSWER_HEADERS["X-Request-Id"], "schema": {"type": "string"}}}
         content = {JSON_TYPE: {"schema": validated}}
-        responses["200"] = {"description": "What it would be, with validateOnly", "headers": header, "content": content}
+        responses["200"] = {"description": "Nothing was written", "headers": header, "content": content}
         return
     content = responses["200"]["content"][JSON_TYPE]
     content["schema"] = {"anyOf": [content["schema"], validated]}

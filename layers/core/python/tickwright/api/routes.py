@@ -11,7 +11,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tickwright.api import answers, bodies, calendars, executions, installation, jobs, schedules
+from tickwright.api import (
+    answers,
+    bodies,
+    calendars,
+    dead_letter_answers,
+    dead_letter_bodies,
+    dead_letters,
+    executions,
+    installation,
+    jobs,
+    schedules,
+)
 from tickwright.api.call import Call
 from tickwright.api.exchange import Response
 from tickwright.domain.tenants import Scope
@@ -49,7 +60,7 @@ class Route:
 _READ, _WRITE, _WORK = Scope.JOBS_READ, Scope.JOBS_WRITE, Scope.EXECUTIONS_RUN
 _DEAD = Scope.DEAD_LETTERS
 _JOBS, _JOB, _EXECUTION = "/v1/jobs", "/v1/jobs/{jobId}", "/v1/executions/{executionId}"
-_CALENDAR = "/v1/calendars/{name}"
+_CALENDAR, _LETTERS = "/v1/calendars/{name}", "/v1/dead-letters"
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
@@ -95,6 +106,9 @@ ROUTES: tuple[Route, ...] = (
     Route(method="POST", path=f"{_EXECUTION}/redrive", endpoint=executions.redrive, scope=_DEAD, body=bodies.Empty,
           answer=answers.ExecutionJson, headers=("Idempotency-Key",), refusals=(409, 412),
           says="Give a dead execution its attempts anew"),
+    Route(method="POST", path=f"{_EXECUTION}/rerun", endpoint=dead_letters.run_again, scope=_DEAD, status=201,
+          body=dead_letter_bodies.RerunBody, answer=answers.ExecutionJson, headers=("Idempotency-Key",),
+          refusals=(409, 412), says="Run a dead execution again with another payload, as a new one that names it"),
     Route(method="POST", path=f"{_EXECUTION}/heartbeat", endpoint=executions.heartbeat, scope=_WORK,
           body=bodies.HeartbeatBody, answer=answers.ExtendedJson, refusals=(409,),
           says="Keep the lease of an attempt; on 409 stop at once"),
@@ -102,6 +116,29 @@ ROUTES: tuple[Route, ...] = (
           body=bodies.CompleteBody, answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it succeeded"),
     Route(method="POST", path=f"{_EXECUTION}/fail", endpoint=executions.fail, scope=_WORK, body=bodies.FailBody,
           answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it failed"),
+    Route(method="GET", path=_LETTERS, endpoint=dead_letters.list_all, scope=_DEAD,
+          query=dead_letter_bodies.DeadLettersQuery, answer=dead_letter_answers.DeadLettersJson,
+          says="List dead executions, newest death first"),
+    Route(method="GET", path=f"{_LETTERS}/groups", endpoint=dead_letters.list_groups, scope=_DEAD,
+          query=dead_letter_bodies.GroupsQuery, answer=dead_letter_answers.DeadGroupsJson,
+          says="Group dead executions by what they died of"),
+    Route(method="GET", path=f"{_LETTERS}/redrives", endpoint=dead_letters.list_all_orders, scope=_DEAD,
+          answer=dead_letter_answers.RedriveOrdersJson, says="List orders to redrive, newest first"),
+    Route(method="POST", path=f"{_LETTERS}/redrives", endpoint=dead_letters.order, scope=_DEAD, status=202,
+          body=dead_letter_bodies.RedriveOrderBody, answer=dead_letter_answers.RedriveOrderJson,
+          validated=dead_letter_answers.DryRunJson, headers=("Idempotency-Key",), refusals=(409,),
+          says="Order that many be redriven, or say what that would be"),
+    Route(method="GET", path=f"{_LETTERS}/redrives/{{orderId}}", endpoint=dead_letters.get_one_order, scope=_DEAD,
+          answer=dead_letter_answers.RedriveOrderJson, headers=("If-None-Match",), says="Get an order to redrive"),
+    Route(method="POST", path=f"{_LETTERS}/redrives/{{orderId}}/cancel", endpoint=dead_letters.cancel_one_order,
+          scope=_DEAD, body=bodies.Empty, answer=dead_letter_answers.RedriveOrderJson, refusals=(409,),
+          says="Cancel an order to redrive"),
+    Route(method="POST", path=f"{_LETTERS}/discard", endpoint=dead_letters.discard, scope=_DEAD,
+          body=dead_letter_bodies.DiscardBody, answer=dead_letter_answers.DiscardedJson,
+          says="Take dead executions off the list, with a reason"),
+    Route(method="GET", path=f"{_LETTERS}/{{executionId}}", endpoint=dead_letters.get, scope=_DEAD,
+          answer=dead_letter_answers.DeadLetterJson, headers=("If-None-Match",),
+          says="Get a dead execution with what it was given"),
     Route(method="POST", path="/v1/schedules/preview", endpoint=schedules.preview, scope=_READ,
           body=bodies.PreviewBody, answer=answers.PreviewJson, says="Say what a schedule will do"),
     Route(method="GET", path="/v1/calendars", endpoint=calendars.list_all, scope=_READ, query=bodies.Query,

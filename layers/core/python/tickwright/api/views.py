@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tickwright.api.answers import (
+    DiscardedAtJson,
     ErrorSummaryJson,
     ExecutionFieldsJson,
     ExecutionJson,
@@ -27,7 +28,7 @@ from tickwright.api.answers import (
 )
 from tickwright.api.etags import etag_of
 from tickwright.api.exchange import as_json
-from tickwright.domain.executions import ErrorSummary, Execution, Noted, PassedOver, key_of_occupant
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, PassedOver, key_of_occupant
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.job_lint import job_lint
@@ -76,6 +77,7 @@ def execution_json(execution: Execution) -> ExecutionJson:
     shown: ExecutionJson = {
         **_execution_fields(execution),
         "error": None if error is None else {**_error(error), "trace": error.trace},
+        "discarded": None if execution.discarded is None else _discarded(execution.discarded),
         "result": None if execution.result is None else json.loads(execution.result),
         "checkpoint": _checkpoint(execution.noted),
         "etag": "",
@@ -220,6 +222,7 @@ def _execution_fields(execution: Execution) -> ExecutionFieldsJson:
         "progress": None if execution.noted is None else execution.noted.progress,
         "priority": execution.lane.value,
         "passedOver": None if execution.passed is None else _passed_over(execution.passed),
+        "rerunOf": None if execution.rerun_of is None else ExecutionRef(execution.job_id, execution.rerun_of).id,
     }
 
 
@@ -229,6 +232,10 @@ def _checkpoint(noted: Noted | None) -> Any:  # noqa: ANN401 - any JSON
 
 def _error(error: ErrorSummary) -> ErrorSummaryJson:
     return {"class": error.error_class, "message": error.message, "fingerprint": error.fingerprint}
+
+
+def _discarded(discarded: Discarded) -> DiscardedAtJson:
+    return {"at": to_rfc3339(discarded.at), "reason": discarded.reason}
 
 
 def _passed_over(passed: PassedOver) -> PassedOverJson:

@@ -104,7 +104,7 @@ def _new_order(kit: Kit, tenant_id: TenantId, ordered: Ordered) -> Order:
         rate_per_min=ordered.rate_per_min,
         canary=ordered.canary,
         created_at=now,
-        next_at=now,
+        next_at=Instant(now - kit.durations.watch_ms),  # as one who comes a look late: a small order is done at once
         expires_at=Instant(now + 1_000 * (LIFE_S + KEPT_S)),
         write_token=kit.entropy.token(),
     )

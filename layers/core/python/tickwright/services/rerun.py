@@ -12,15 +12,17 @@ from tickwright.domain.changes.moves import Discard
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import ExecutionRef, TenantId
-from tickwright.domain.jobs import Head
-from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.jobs import Head, JobSpec
+from tickwright.domain.outcomes import NO_SUCH_VERSION, Code, FieldProblem, Refusal
 from tickwright.domain.own_payloads import OwnPayload, PutOwnPayload, kept_until
+from tickwright.domain.secrets import edit_problems
 from tickwright.domain.tenants import IdempotencyRecord, PutIdempotency
 from tickwright.domain.transitions import State
 from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
 from tickwright.services.hints import is_unclaimed, send_hints
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
+from tickwright.services.payloads import with_own_payload
 from tickwright.services.redrive import CHANGED, not_dead, occupies, open_head_of, replay
 from tickwright.services.run_now import a_manual_run, page_naming
 from tickwright.services.settle import settle
@@ -33,6 +35,21 @@ class Edited:
 
     payload: str
     reason: str
+
+
+async def given_to(kit: Kit, tenant_id: TenantId, execution_id: str) -> JobSpec | Refusal:
+    """What an execution was given: its job of its version, with its own payload where it has one."""
+    execution = await get_execution(kit, tenant_id, execution_id)
+    if isinstance(execution, Refusal):
+        return execution
+    definition = await kit.store.definition(execution.job_id, execution.job_version)
+    given = None if definition is None else await with_own_payload(kit, execution, definition)
+    return NO_SUCH_VERSION if given is None else given.spec
+
+
+def masks_in(given: JobSpec, payload: str) -> tuple[FieldProblem, ...]:
+    """Where an edited payload has the mask in place of a secret (SEM-SECRET-1)."""
+    return edit_problems(given, replace(given, payload=payload))
 
 
 async def rerun(

@@ -1,0 +1,87 @@
+"""What the endpoints of dead letters take.
+
+Must not know the rules behind the shapes. Promise: SEM-API-1.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tickwright.api.bodies import Moment, Query
+from tickwright.api.shapes import Shape
+from tickwright.domain import limits
+from tickwright.domain.redrive_orders import CANARY_MAX, RATE_PER_MIN_DEFAULT, RATE_PER_MIN_MAX
+
+_IDS_AT_ONCE = 100
+_ID_CHARS_MAX = 200
+
+JobIdText = Annotated[str, Field(pattern=r"^[a-z2-7]{26}$")]
+Word = Annotated[str, Field(min_length=1, max_length=limits.TAG_CHARS_MAX)]
+ReasonText = Annotated[str, Field(min_length=1, max_length=limits.DISCARD_REASON_CHARS_MAX)]
+
+
+class DeadLettersQuery(Query):
+    """Which dead executions to list, newest death first; what is left out does not matter."""
+
+    job_id: JobIdText | None = None
+    fingerprint: Word | None = None
+    error_class: Word | None = None
+    since: Moment | None = Field(default=None, description="Died at this instant or later.")
+    until: Moment | None = Field(default=None, description="Died at this instant or before.")
+
+
+class GroupsQuery(Query):
+    """Which dead executions to group; as for the list, but there are no pages."""
+
+    job_id: JobIdText | None = None
+    fingerprint: Word | None = None
+    error_class: Word | None = None
+    since: Moment | None = Field(default=None, description="Died at this instant or later.")
+    until: Moment | None = Field(default=None, description="Died at this instant or before.")
+
+
+class DeadFilterBody(Shape):
+    """Which dead executions; what is left out does not matter, so `{}` means all."""
+
+    job_id: JobIdText | None = None
+    fingerprint: Word | None = None
+    error_class: Word | None = None
+    since: Moment | None = Field(default=None, description="Died at this instant or later.")
+    until: Moment | None = Field(default=None, description="Died at this instant or before.")
+
+
+class CanaryBody(Shape):
+    """The first so many are waited for; if more of them die than may, the order stops."""
+
+    first: Annotated[int, Field(ge=1, le=CANARY_MAX)]
+    failures_max: Annotated[int, Field(ge=0, le=CANARY_MAX)] = 0
+
+
+class RedriveOrderBody(Shape):
+    """An order to redrive what a filter finds among what has died by now."""
+
+    filter: DeadFilterBody
+    dry_run: bool = Field(default=False, description="Nothing is written, and the answer, 200, is a count and a few.")
+    rate_per_min: Annotated[int, Field(ge=1, le=RATE_PER_MIN_MAX)] = RATE_PER_MIN_DEFAULT
+    canary: CanaryBody | None = None
+
+
+class DiscardBody(Shape):
+    """Take dead executions off the list: these, or what a filter finds now."""
+
+    execution_ids: (
+        Annotated[list[Annotated[str, Field(max_length=_ID_CHARS_MAX)]], Field(min_length=1, max_length=_IDS_AT_ONCE)]
+        | None
+    ) = None
+    filter: DeadFilterBody | None = None
+    reason: ReasonText
+
+
+class RerunBody(Shape):
+    """What the new run is given: a payload, or a merge patch (RFC 7396) of the payload that the dead one had."""
+
+    payload: Any = Field(default=None, description="Any JSON, as a job's; in place of `patch`.")
+    patch: dict[str, Any] | None = Field(
+        default=None, description="In place of `payload`: what it does not name stays."
+    )
+    reason: ReasonText = Field(default="Run again with another payload.", description="Why the dead one is given up.")

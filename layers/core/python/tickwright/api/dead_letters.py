@@ -1,0 +1,168 @@
+"""The endpoints of dead letters: list, group, look at, redrive many, discard, run again with another payload.
+
+Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-DLQ-1 to SEM-DLQ-3.
+"""
+
+import json
+
+from tickwright.api.call import Call, created, shown
+from tickwright.api.dead_letter_answers import (
+    DeadGroupsJson,
+    DeadLettersJson,
+    DiscardedJson,
+    DiscardOutcomeJson,
+    RedriveOrdersJson,
+)
+from tickwright.api.dead_letter_bodies import (
+    DeadFilterBody,
+    DeadLettersQuery,
+    DiscardBody,
+    GroupsQuery,
+    RedriveOrderBody,
+    RerunBody,
+)
+from tickwright.api.dead_letter_views import (
+    dead_group_json,
+    dead_letter_json,
+    dead_letter_summary_json,
+    dry_run_json,
+    order_json,
+)
+from tickwright.api.exchange import Response, json_response
+from tickwright.api.idempotency import optional_key, required_key
+from tickwright.api.merge_patch import merged
+from tickwright.api.problems import granted, invalid, invalid_fields, problem
+from tickwright.api.specs import read_moment
+from tickwright.api.views import execution_json
+from tickwright.domain import limits
+from tickwright.domain.dead_letters import DeadFilter
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.redrive_orders import Canary
+from tickwright.services.dead_letters import count_dead, discard_each, discard_found, group_dead, inspect, list_dead
+from tickwright.services.redrive_orders import Ordered, cancel_order, get_order, list_orders, order_redrive
+from tickwright.services.rerun import Edited, given_to, masks_in, rerun
+
+_FOUND, _BODY = "query:", "/filter/"
+
+
+async def list_all(call: Call) -> Response:
+    """GET /v1/dead-letters."""
+    query = call.asked(DeadLettersQuery)
+    wanted, after_key = _wanted(query, _FOUND), call.after_key(query.next_token)
+    page = await list_dead(call.kit, call.tenant_id, wanted, limit=query.limit, after_key=after_key)
+    answer: DeadLettersJson = {
+        "deadLetters": [dead_letter_summary_json(execution) for execution in page.items],
+        "nextToken": call.next_token(page.next_key),
+    }
+    return json_response(200, answer)
+
+
+async def list_groups(call: Call) -> Response:
+    """GET /v1/dead-letters/groups."""
+    found = await group_dead(call.kit, call.tenant_id, _wanted(call.asked(GroupsQuery), _FOUND))
+    answer: DeadGroupsJson = {
+        "groups": [dead_group_json(group) for group in found.groups],
+        "truncated": not found.exact,
+    }
+    return json_response(200, answer)
+
+
+async def get(call: Call) -> Response:
+    """GET /v1/dead-letters/{executionId}."""
+    letter = granted(await inspect(call.kit, call.tenant_id, call.params["executionId"]))
+    return json_response(200, dead_letter_json(letter))
+
+
+async def order(call: Call) -> Response:
+    """POST /v1/dead-letters/redrives."""
+    body = call.read(RedriveOrderBody)
+    wanted = _wanted(body.filter, _BODY)
+    if body.dry_run:
+        return json_response(200, dry_run_json(await count_dead(call.kit, call.tenant_id, wanted)))
+    request = required_key(call.request, call.value)
+    canary = body.canary
+    ordered = Ordered(
+        wanted=wanted,
+        rate_per_min=body.rate_per_min,
+        canary=None if canary is None else Canary(first=canary.first, failures_max=canary.failures_max),
+    )
+    return json_response(202, order_json(granted(await order_redrive(call.kit, call.tenant_id, ordered, request))))
+
+
+async def list_all_orders(call: Call) -> Response:
+    """GET /v1/dead-letters/redrives."""
+    answer: RedriveOrdersJson = {"orders": [order_json(one) for one in await list_orders(call.kit, call.tenant_id)]}
+    return json_response(200, answer)
+
+
+async def get_one_order(call: Call) -> Response:
+    """GET /v1/dead-letters/redrives/{orderId}."""
+    return shown(order_json(granted(await get_order(call.kit, call.tenant_id, call.params["orderId"]))))
+
+
+async def cancel_one_order(call: Call) -> Response:
+    """POST /v1/dead-letters/redrives/{orderId}/cancel."""
+    return shown(order_json(granted(await cancel_order(call.kit, call.tenant_id, call.params["orderId"]))))
+
+
+async def discard(call: Call) -> Response:
+    """POST /v1/dead-letters/discard."""
+    body = call.read(DiscardBody)
+    if (body.execution_ids is None) == (body.filter is None):
+        raise invalid("/executionIds", "one_of_two", "Send either executionIds or filter, and not both.")
+    if body.filter is not None:
+        done = await discard_found(call.kit, call.tenant_id, _wanted(body.filter, _BODY), body.reason)
+        return _discarded(done.discarded, done.refused, more=not done.exact)
+    named = await discard_each(call.kit, call.tenant_id, list(dict.fromkeys(body.execution_ids or ())), body.reason)
+    outcomes = [_outcome(call, name, outcome) for name, outcome in named.items()]
+    refused = sum("problem" in outcome for outcome in outcomes)
+    return _discarded(len(outcomes) - refused, refused, outcomes=outcomes)
+
+
+def _outcome(call: Call, execution_id: str, outcome: Execution | Refusal) -> DiscardOutcomeJson:
+    if isinstance(outcome, Execution):
+        return {"executionId": execution_id, "status": 200}
+    told = problem(outcome, call.request_id)
+    return {"executionId": execution_id, "status": told["status"], "problem": told}
+
+
+def _discarded(
+    discarded: int, refused: int, *, more: bool = False, outcomes: list[DiscardOutcomeJson] | None = None
+) -> Response:
+    answer: DiscardedJson = {"discarded": discarded, "refused": refused, "more": more, "outcomes": outcomes}
+    return json_response(200, answer)
+
+
+async def run_again(call: Call) -> Response:
+    """POST /v1/executions/{executionId}/rerun."""
+    body, execution_id = call.read(RerunBody), call.params["executionId"]
+    if ("payload" in body.model_fields_set) == (body.patch is not None):
+        raise invalid("/payload", "one_of_two", "Send either payload, which may be null, or patch, and not both.")
+    given = granted(await given_to(call.kit, call.tenant_id, execution_id))
+    payload = body.payload if body.patch is None else merged(json.loads(given.payload), body.patch)
+    text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+    if (size := len(text.encode())) > limits.PAYLOAD_BYTES_MAX:
+        remedy = f"It has {size} bytes and may have {limits.PAYLOAD_BYTES_MAX}; store it and send where it is."
+        raise invalid("/payload", "too_large", remedy)
+    if masks := masks_in(given, text):
+        raise invalid_fields(masks)
+    edited, request = Edited(payload=text, reason=body.reason), optional_key(call.request, call.value)
+    new = execution_json(granted(await rerun(call.kit, call.tenant_id, execution_id, edited, request)))
+    return created(f"/v1/executions/{new['executionId']}", new)
+
+
+def _wanted(asked: DeadLettersQuery | GroupsQuery | DeadFilterBody, at: str) -> DeadFilter:
+    return DeadFilter(
+        job_id=None if asked.job_id is None else JobId(asked.job_id),
+        fingerprint=asked.fingerprint,
+        error_class=asked.error_class,
+        since=_instant(asked.since, f"{at}since"),
+        until=_instant(asked.until, f"{at}until"),
+    )
+
+
+def _instant(text: str | None, pointer: str) -> Instant | None:
+    return None if text is None else read_moment(text, pointer)
