@@ -103,6 +103,13 @@ async def test_a_child_notes_logs_and_hears_the_reason_to_stop() -> None:
     assert result == Succeeded(result='"draining"')
 
 
+async def test_a_call_that_is_to_stop_before_it_has_begun_learns_it() -> None:
+    """Its child was still being started."""
+    link = Noting(reason="draining")
+    async with hands() as by, asyncio.timeout(20):
+        assert await call(by, "notes", None, link) == Succeeded(result='"draining"')
+
+
 @pytest.mark.sem("SEM-SDK-7")
 async def test_a_child_whose_time_is_over_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
     """Code that spins hears nothing, and what it has started holds the pipe open."""

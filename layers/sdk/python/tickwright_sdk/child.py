@@ -65,6 +65,7 @@ class ChildLink:
         self._wire = wire
         self._guard = threading.Lock()
         self._serial = 0
+        self._early: dict[int, str] = {}
         self._reason: str | None = None
         self._stopped = threading.Event()
         self._calls: list[Callable[[], object]] = []
@@ -72,12 +73,17 @@ class ChildLink:
     def begin(self, serial: int) -> None:
         """A call begins: what was said of the one before is over."""
         with self._guard:
-            self._serial, self._reason, self._calls = serial, None, []
+            # It may have been told to stop before it had begun.
+            self._serial, self._reason, self._calls = serial, self._early.pop(serial, None), []
             self._stopped.clear()
+            if self._reason is not None:
+                self._stopped.set()
 
     def stop(self, serial: int, reason: str) -> None:
         """The parent says why this call should stop; said of another, it comes too late."""
         with self._guard:
+            if serial > self._serial:
+                self._early[serial] = reason
             if serial != self._serial or self._reason is not None:
                 return
             self._reason, calls = reason, self._calls
