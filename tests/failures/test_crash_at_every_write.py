@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import pytest
 
-from tests.failures import job_changes, use_cases
+from tests.failures import dead_letter_changes, job_changes, use_cases
 from tests.failures.use_cases import NotAcknowledged, UseCase
 from tests.support.faulty import Crash, Fate, Script
 from tests.support.kits import World
@@ -44,6 +44,11 @@ def all_use_cases() -> list[UseCase]:
         job_changes.RunNow(overlap="allow"),
         job_changes.Redrive(overlap="skip"),
         job_changes.Redrive(overlap="allow"),
+        dead_letter_changes.Discard(),
+        dead_letter_changes.Rerun(overlap="skip"),
+        dead_letter_changes.Rerun(overlap="allow"),
+        dead_letter_changes.GiveOrder(),
+        dead_letter_changes.CarryOutOrder(),
     ]
 
 

@@ -32,7 +32,7 @@ def dead_letter_summary_json(execution: Execution) -> DeadLetterSummaryJson:
 
 def dead_letter_json(letter: DeadLetter) -> DeadLetterJson:
     """One, with what it was given."""
-    spec = None if letter.definition is None else masked(letter.definition.spec)
+    spec = None if letter.definition is None else masked(letter.definition.spec, letter.secrets)
     return {
         "fingerprint": fingerprint_of(letter.execution),
         "execution": execution_json(letter.execution),
