@@ -50,9 +50,9 @@ def says(world: World, *results: UserResult, text: str = "attempt {attempt}\n") 
 async def logs(world: World) -> list[StoredLog]:
     """What the API would list."""
     row = await world.only_execution()
-    page = await list_logs(world.kit, TENANT, row.ref.id, limit=10)
-    assert not isinstance(page, Refusal)
-    return list(page.items)
+    found = await list_logs(world.kit, TENANT, row.ref.id, limit=10)
+    assert not isinstance(found, Refusal)
+    return list(found.page.items)
 
 
 async def work_again(world: World) -> None:
@@ -216,9 +216,9 @@ async def test_a_log_that_comes_with_a_report_is_kept_once(world: World) -> None
     assert again == first
     assert first.reason is Reason.FAILED
     assert first.error == an_error("BadCard", f"{MASK} is refused")
-    page = await list_logs(world.kit, TENANT, held.ref.id, limit=10)
-    assert not isinstance(page, Refusal)
-    assert [(log.text, log.cut, log.attempt, log.said_by) for log in page.items] == [
+    found = await list_logs(world.kit, TENANT, held.ref.id, limit=10)
+    assert not isinstance(found, Refusal)
+    assert [(log.text, log.cut, log.attempt, log.said_by) for log in found.page.items] == [
         (f"charging {MASK}", 9, 1, SaidBy.REPORT)
     ]
 
@@ -233,9 +233,9 @@ async def test_what_a_refused_report_says_is_not_kept(world: World) -> None:
     zombie = await reported(world, held, Tail(text="zombie", cut=0), epoch=7)
 
     assert [isinstance(answer, Refusal) for answer in (late, zombie)] == [True, True]
-    page = await list_logs(world.kit, TENANT, held.ref.id, limit=10)
-    assert not isinstance(page, Refusal)
-    assert [log.text for log in page.items] == ["done"]
+    found = await list_logs(world.kit, TENANT, held.ref.id, limit=10)
+    assert not isinstance(found, Refusal)
+    assert [log.text for log in found.page.items] == ["done"]
 
 
 @pytest.mark.sem("SEM-LOG-1", "SEM-HANDOVER-1")

@@ -41,6 +41,7 @@ class SpecFieldsJson(TypedDict):
     tags: list[str]
     owner: str | None
     description: str | None
+    secrets: list[str]
 
 
 class SpecJson(SpecFieldsJson):
@@ -197,6 +198,30 @@ class ExecutionsJson(TypedDict):
     """One page of executions, newest first; `nextToken` is null on the last. A page may be empty and have a next."""
 
     executions: list[ExecutionSummaryJson]
+    nextToken: str | None
+
+
+class LogJson(TypedDict):
+    """The end of what one attempt has said, and how many bytes before it were cut.
+
+    `saidBy`: `worker` while the attempt ran, or `report`, what came with the report of its end.
+    """
+
+    attempt: int
+    generation: int
+    leaseEpoch: int
+    saidBy: str
+    text: str
+    cutBytes: int
+    writtenAt: str
+
+
+class LogsJson(TypedDict):
+    """One page of the logs of an execution's attempts, newest first. `cloudWatch`: where all of it is, if anywhere."""
+
+    executionId: str
+    logs: list[LogJson]
+    cloudWatch: str | None
     nextToken: str | None
 
 

@@ -20,6 +20,7 @@ from tickwright.domain.schedules import (
     DAY_TEXT_CHARS_MAX,
     WINDOW_S_MAX,
 )
+from tickwright.domain.secrets import MASK
 
 WORKER_ID_CHARS_MAX = 128
 BATCH_JOBS_MAX = 100
@@ -136,6 +137,7 @@ Schedule = Annotated[
 ]
 
 
+Pointer = Annotated[str, Field(max_length=limits.POINTER_CHARS_MAX, examples=["/payload/card/number"])]
 Moment = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
 
 
@@ -159,6 +161,11 @@ class JobBody(Shape):
     tags: Annotated[list[Text], Field(max_length=limits.TAGS_MAX)] | None = None
     owner: Text | None = None
     description: Annotated[str, Field(max_length=limits.DESCRIPTION_CHARS_MAX)] | None = None
+    secrets: Annotated[list[Pointer], Field(max_length=2 * limits.SECRETS_MAX)] | None = Field(
+        default=None,
+        description=f"RFC 6901 pointers to at most {limits.SECRETS_MAX} values of the payload or the target that "
+        f"nobody is shown. Answers have {MASK!r} in their place, as in that of headers such as Authorization.",
+    )
 
 
 class PreviewBody(Shape):
@@ -224,11 +231,23 @@ class HeartbeatBody(Shape):
     )
 
 
+LogText = Annotated[
+    str,
+    Field(
+        max_length=limits.LOG_CHARS_ACCEPTED,
+        description=f"What the attempt has said; its last {limits.LOG_BYTES_MAX} bytes are kept.",
+    ),
+]
+LogCut = Annotated[int, Field(ge=0, le=2**53 - 1, description="How many bytes the worker has cut before `log`.")]
+
+
 class CompleteBody(Shape):
     """A worker says that an attempt has succeeded."""
 
     lease_epoch: LeaseEpoch
     result: Any = Field(default=None, description=f"Any JSON of up to {limits.RESULT_BYTES_MAX} bytes.")
+    log: LogText = ""
+    log_cut: LogCut = 0
 
 
 class ErrorBody(Shape):
@@ -255,6 +274,8 @@ class FailBody(Shape):
     after_sec: AfterSec | None = Field(
         default=None, description="Wait at least so long before the next attempt. Required if kind is retryLater."
     )
+    log: LogText = ""
+    log_cut: LogCut = 0
 
 
 class Query(BaseModel):

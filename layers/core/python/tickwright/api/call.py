@@ -3,7 +3,7 @@
 Must not know the endpoints.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from tickwright.api.exchange import Caller, Request, Response, json_response
 from tickwright.api.pages import ListName, key_of_token, page_token
 from tickwright.api.problems import Refused
 from tickwright.domain.allowed_targets import AllowedTargets
+from tickwright.domain.executions import Execution
 from tickwright.domain.ids import TenantId
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.tenants import Scope
@@ -22,12 +23,20 @@ from tickwright.services.kit import Kit
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
+LogLink = Callable[[Execution], str | None]
+
+
+def _no_link(_execution: Execution) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
     """An installation's API. `behind_gateway`: callers come from API Gateway's authorizer, and from nowhere else.
 
     `second_engine`: whom creation and previews ask beside our own; without one nobody is asked. `targets`: which
     resources of AWS a job may name. `webhook_key`: what the tenants' signing secrets are made from, if any are.
+    `log_link`: where a browser finds all that an execution's workers have logged; None where there is no such place.
     """
 
     kit: Kit
@@ -36,6 +45,7 @@ class Api:
     second_engine: SecondEngine | None = None
     targets: AllowedTargets = field(default_factory=AllowedTargets)
     webhook_key: bytes = field(default=b"", repr=False)
+    log_link: LogLink = _no_link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

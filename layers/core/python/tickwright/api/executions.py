@@ -3,29 +3,32 @@
 Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-API-3, SEM-FENCE-1.
 """
 
-from tickwright.api.answers import ExecutionsJson, ExplanationJson, ExtendedJson
+from tickwright.api.answers import ExecutionsJson, ExplanationJson, ExtendedJson, LogsJson
 from tickwright.api.bodies import AttentionQuery, CompleteBody, FailBody, HeartbeatBody, Query
 from tickwright.api.call import Call, shown
 from tickwright.api.exchange import Response, as_json, json_response
 from tickwright.api.idempotency import optional_key
 from tickwright.api.problems import granted, invalid
-from tickwright.api.views import execution_json, execution_summary_json, time_json
+from tickwright.api.views import execution_json, execution_summary_json, log_json, time_json
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, NotRun, RetryLater, a_note, an_error
 from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.ids import Epoch, JobId
 from tickwright.domain.instants import to_rfc3339
+from tickwright.domain.logs import LogTail, Tail
 from tickwright.domain.outcomes import Refusal
 from tickwright.ports.store import Listing
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.jobs import explain_execution, get_execution, list_attention, list_executions
 from tickwright.services.redrive import redrive as redrive_execution
 from tickwright.services.report import report_failure, report_heartbeat, report_success
+from tickwright.services.run_logs import list_logs
 
 # One that has ended changes only by a redrive; one that has not may change within a second. A poller that is offline
 # for a while may show what it had.
 _CACHE_ENDED = "private, max-age=30, stale-if-error=86400"
 _CACHE_OPEN = "private, max-age=1, stale-if-error=60"
+_LOGS_A_PAGE = 20  # of 16 KB each, more where JSON escapes them: a function's answer may have 6 MB
 
 
 async def list_of_job(call: Call) -> Response:
@@ -69,6 +72,20 @@ async def explain(call: Call) -> Response:
     return json_response(200, answer)
 
 
+async def logs(call: Call) -> Response:
+    """GET /v1/executions/{executionId}/logs."""
+    query = call.asked(Query)
+    after_key, limit = call.after_key(query.next_token), min(query.limit, _LOGS_A_PAGE)
+    found = granted(await list_logs(call.kit, call.tenant_id, _id(call), limit=limit, after_key=after_key))
+    answer: LogsJson = {
+        "executionId": found.execution.ref.id,
+        "logs": [log_json(log) for log in found.page.items],
+        "cloudWatch": call.api.log_link(found.execution),
+        "nextToken": call.next_token(found.page.next_key),
+    }
+    return json_response(200, answer)
+
+
 async def cancel(call: Call) -> Response:
     """POST /v1/executions/{executionId}/cancel."""
     return _shown(await cancel_execution(call.kit, call.tenant_id, _id(call)))
@@ -96,14 +113,24 @@ async def complete(call: Call) -> Response:
     body = call.read(CompleteBody)
     result = _result(body)
     epoch = Epoch(body.lease_epoch)
-    return _shown(await report_success(call.kit, call.tenant_id, _id(call), epoch=epoch, result=result))
+    said = _said(body)
+    return _shown(await report_success(call.kit, call.tenant_id, _id(call), epoch=epoch, result=result, said=said))
 
 
 async def fail(call: Call) -> Response:
     """POST /v1/executions/{executionId}/fail."""
     body = call.read(FailBody)
     epoch = Epoch(body.lease_epoch)
-    return _shown(await report_failure(call.kit, call.tenant_id, _id(call), epoch=epoch, failed=_failed(body)))
+    failed, said = _failed(body), _said(body)
+    return _shown(await report_failure(call.kit, call.tenant_id, _id(call), epoch=epoch, failed=failed, said=said))
+
+
+def _said(body: CompleteBody | FailBody) -> Tail:
+    """What the attempt has said, cut to what is kept."""
+    log = LogTail()
+    log.write(body.log)
+    text, cut = log.tail()
+    return Tail(text=text, cut=cut + body.log_cut)
 
 
 def _noted(body: HeartbeatBody) -> Noted | None:

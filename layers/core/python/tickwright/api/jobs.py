@@ -15,15 +15,16 @@ from tickwright.api.etags import require_if_match, version_demanded
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.idempotency import first_asked_at, optional_key, part_of, required_key
 from tickwright.api.merge_patch import merged
-from tickwright.api.problems import Refused, granted, invalid, problem
+from tickwright.api.problems import Refused, granted, invalid, invalid_fields, problem
 from tickwright.api.shapes import shaped
 from tickwright.api.specs import check_target, read_moment, read_shaped
-from tickwright.api.views import execution_json, job_json, job_summary_json, spec_json, version_json
+from tickwright.api.views import execution_json, job_json, job_summary_json, spec_members, version_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.limits import EFFECTIVE_AHEAD_S_MAX, STANDARD
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
+from tickwright.domain.secrets import edit_problems
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions
 from tickwright.services.named_calendars import calendars_named, calendars_of_edit
@@ -126,7 +127,8 @@ async def get(call: Call) -> Response:
 async def replace(call: Call) -> Response:
     """PUT /v1/jobs/{jobId}: the whole job anew."""
     require_if_match(call.request)
-    return await _edit(call, call.read(JobBody), await _version(call))
+    view = granted(await get_job(call.kit, call.tenant_id, _id(call)))
+    return await _edit(call, call.read(JobBody), view)
 
 
 async def patch(call: Call) -> Response:
@@ -135,9 +137,8 @@ async def patch(call: Call) -> Response:
     if not isinstance(call.value, Mapping):
         raise invalid("", "bad_type", "A merge patch of a job is an object; send the members that change.")
     view = granted(await get_job(call.kit, call.tenant_id, _id(call)))
-    demanded = version_demanded(call.request)
-    whole = _without_nulls(spec_json(view.definition.spec))
-    return await _edit(call, shaped(JobBody, merged(whole, call.value)), demanded or view.head.version)
+    whole = _without_nulls(spec_members(view.definition.spec))
+    return await _edit(call, shaped(JobBody, merged(whole, call.value)), view)
 
 
 def _without_nulls(spec: Mapping[str, object]) -> dict[str, object]:
@@ -145,16 +146,12 @@ def _without_nulls(spec: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in spec.items() if value is not None}
 
 
-async def _version(call: Call) -> int:
-    """The version that the edit was made from; `*` is whichever there is."""
-    demanded = version_demanded(call.request)
-    if demanded is not None:
-        return demanded
-    return granted(await get_job(call.kit, call.tenant_id, _id(call))).head.version
-
-
-async def _edit(call: Call, body: JobBody, if_match: int) -> Response:
+async def _edit(call: Call, body: JobBody, view: JobView) -> Response:
+    """Put the body in place of the job that was seen; an If-Match of `*` is for whichever version that is."""
+    if_match = version_demanded(call.request) or view.head.version
     spec = read_shaped(call, body, _id(call), call.kit.clock.now())
+    if problems := edit_problems(view.definition.spec, spec):
+        raise invalid_fields(problems)
     check_target(call, spec)
     granted(await calendars_of_edit(call.kit, call.tenant_id, _id(call), from_compact(spec.schedule)))
     effective_from = _effective_from(call)
@@ -185,13 +182,14 @@ async def list_of_versions(call: Call) -> Response:
     query = call.asked(Query)
     before = call.after_key(query.next_token)
     limit = min(query.limit, _VERSIONS_A_PAGE)
+    secrets = await _secrets(call)
     page = granted(
         await list_versions(
             call.kit, call.tenant_id, _id(call), limit=limit, before=None if before is None else int(before)
         )
     )
     answer: VersionsJson = {
-        "versions": [version_json(definition) for definition in page.items],
+        "versions": [version_json(definition, secrets) for definition in page.items],
         "nextToken": call.next_token(page.next_key),
     }
     return json_response(200, answer)
@@ -201,7 +199,14 @@ async def get_one_version(call: Call) -> Response:
     """GET /v1/jobs/{jobId}/versions/{version}."""
     text = call.params["version"]
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _VERSION_DIGITS else 0
-    return json_response(200, version_json(granted(await get_version(call.kit, call.tenant_id, _id(call), number))))
+    secrets = await _secrets(call)
+    version = granted(await get_version(call.kit, call.tenant_id, _id(call), number))
+    return json_response(200, version_json(version, secrets))
+
+
+async def _secrets(call: Call) -> tuple[str, ...]:
+    """What the job calls secret now; it may not have done so when a version was written."""
+    return granted(await get_job(call.kit, call.tenant_id, _id(call))).definition.spec.secrets
 
 
 async def end(call: Call) -> Response:

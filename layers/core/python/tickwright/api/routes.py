@@ -101,6 +101,8 @@ ROUTES: tuple[Route, ...] = (
           headers=("If-None-Match",), says="Get an execution"),
     Route(method="GET", path=f"{_EXECUTION}/explanation", endpoint=executions.explain, scope=_READ,
           answer=answers.ExplanationJson, says="Say what an execution waits for"),
+    Route(method="GET", path=f"{_EXECUTION}/logs", endpoint=executions.logs, scope=_READ, query=bodies.Query,
+          answer=answers.LogsJson, says="Read what an execution's attempts have said, newest first"),
     Route(method="POST", path=f"{_EXECUTION}/cancel", endpoint=executions.cancel, scope=_WRITE, body=bodies.Empty,
           answer=answers.ExecutionJson, refusals=(409,), says="Cancel an execution"),
     Route(method="POST", path=f"{_EXECUTION}/redrive", endpoint=executions.redrive, scope=_DEAD, body=bodies.Empty,

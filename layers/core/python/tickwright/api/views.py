@@ -17,6 +17,7 @@ from tickwright.api.answers import (
     JobJson,
     JobSummaryJson,
     LintNoteJson,
+    LogJson,
     MovingJson,
     PassedOverJson,
     PendingEditJson,
@@ -35,18 +36,18 @@ from tickwright.domain.job_lint import job_lint
 from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
 from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.schedules import Cron, LintNote, explain, from_compact, is_hashed, lint
+from tickwright.domain.secrets import masked
+from tickwright.domain.stored_logs import StoredLog
 from tickwright.services.preview import Previewed
 from tickwright.services.zone_changes import ZoneChange
 
 
 def job_json(head: Head, definition: Definition) -> JobJson:
     """A job, whole."""
-    payload = json.loads(definition.spec.payload)
     schedule, hashed = from_compact(head.schedule), is_hashed(definition.spec.source)
     shown: JobJson = {
         **_moving(head),
-        **_spec_fields(definition.spec),
-        "payload": payload,
+        **spec_json(definition.spec),
         "explanation": list(explain(schedule)),
         "lint": _notes((*lint(schedule, hashed=hashed), *job_lint(definition.spec, definition.created_at))),
         "etag": "",
@@ -55,19 +56,24 @@ def job_json(head: Head, definition: Definition) -> JobJson:
     return shown
 
 
-def version_json(definition: Definition) -> VersionJson:
-    """One version of a job: what its tenant wanted, and since when that stands written."""
-    shown = spec_json(definition.spec)
+def version_json(definition: Definition, secrets: Iterable[str]) -> VersionJson:
+    """One version of a job: what its tenant wanted, and since when that stands written; `secrets`: of the job now."""
+    shown = spec_members(masked(definition.spec, secrets))
     return {**shown, "definitionVersion": definition.version, "createdAt": to_rfc3339(definition.created_at)}
 
 
 def job_summary_json(head: Head, definition: Definition) -> JobSummaryJson:
     """A job in a list."""
-    return {**_moving(head), **_spec_fields(definition.spec)}
+    return {**_moving(head), **_spec_fields(masked(definition.spec))}
 
 
 def spec_json(spec: JobSpec) -> SpecJson:
-    """A job as its tenant wants it."""
+    """A job as its tenant wants it, with a mask for each of its secrets."""
+    return spec_members(masked(spec))
+
+
+def spec_members(spec: JobSpec) -> SpecJson:
+    """A job as its tenant wants it, to the letter: what a patch is applied to, and never an answer."""
     return {**_spec_fields(spec), "payload": json.loads(spec.payload)}
 
 
@@ -90,6 +96,19 @@ def execution_summary_json(execution: Execution) -> ExecutionSummaryJson:
     """An execution in a list."""
     error = None if execution.error is None else _error(execution.error)
     return {**_execution_fields(execution), "error": error}
+
+
+def log_json(log: StoredLog) -> LogJson:
+    """What one attempt has said."""
+    return {
+        "attempt": log.attempt,
+        "generation": log.generation,
+        "leaseEpoch": log.epoch,
+        "saidBy": log.said_by.value,
+        "text": log.text,
+        "cutBytes": log.cut,
+        "writtenAt": to_rfc3339(log.written_at),
+    }
 
 
 def preview_json(previewed: Previewed) -> PreviewJson:
@@ -167,6 +186,7 @@ def _spec_fields(spec: JobSpec) -> SpecFieldsJson:
         "tags": list(spec.tags),
         "owner": spec.owner,
         "description": spec.description,
+        "secrets": list(spec.secrets),
     }
 
 

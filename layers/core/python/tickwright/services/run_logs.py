@@ -4,6 +4,8 @@ Used by the worker when an attempt is over, and by the API for workers that repo
 SEM-SECRET-1.
 """
 
+from dataclasses import dataclass
+
 from tickwright.domain.attempts import Failure, Fatal, UserResult
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
@@ -19,6 +21,14 @@ from tickwright.ports.store import Listing
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import with_own_payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLogs:
+    """An execution, and a page of its logs."""
+
+    execution: Execution
+    page: Listing[StoredLog]
 
 
 async def keep_log(kit: Kit, execution: Execution, said: Tail, said_by: SaidBy) -> None:
@@ -73,9 +83,10 @@ async def shown_result(kit: Kit, execution: Execution, result: UserResult) -> Us
 
 async def list_logs(
     kit: Kit, tenant_id: TenantId, execution_id: str, *, limit: int, after_key: str | None = None
-) -> Listing[StoredLog] | Refusal:
+) -> RunLogs | Refusal:
     """A page of the logs of an execution's attempts, newest first."""
     execution = await get_execution(kit, tenant_id, execution_id)
     if isinstance(execution, Refusal):
         return execution
-    return await kit.store.logs_of(execution.ref, limit=limit, after_key=after_key)
+    page = await kit.store.logs_of(execution.ref, limit=limit, after_key=after_key)
+    return RunLogs(execution=execution, page=page)
