@@ -20,6 +20,7 @@ from tests.contract.aws_strategies_jobs import (
     idempotency_changes,
     lease_changes,
     name_changes,
+    rotation_changes,
 )
 from tests.support.emulators import Emulator
 from tickwright.adapters.dynamodb.items import control, executions, jobs
@@ -32,6 +33,7 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
+from tickwright.domain.webhooks import Rotation
 from tickwright.ports.store import Applied, Refused
 
 TO_ITEM: dict[type, Any] = {
@@ -41,6 +43,7 @@ TO_ITEM: dict[type, Any] = {
     BucketLease: control.lease_to_item,
     IdempotencyRecord: control.idempotency_to_item,
     NameRecord: control.name_to_item,
+    Rotation: control.rotation_to_item,
     Calendar: control.calendar_to_item,
 }
 CASES = st.one_of(
@@ -50,7 +53,7 @@ CASES = st.one_of(
     head_changes(),
     definition_changes(),
     lease_changes(),
-    idempotency_changes() | name_changes() | calendar_changes(),
+    idempotency_changes() | name_changes() | rotation_changes() | calendar_changes(),
 )
 Case = tuple[Any, Any]
 

@@ -34,6 +34,7 @@ from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.retry import Jitter, RetryPolicy
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
+from tickwright.domain.webhooks import PutRotation, Rotation
 
 TENANT = TenantId("acme")
 LATER = Instant(NOW + 3_600_000)  # later than any decision that is drawn
@@ -252,6 +253,14 @@ def name_changes(draw: st.DrawFn) -> tuple[NameRecord | None, Any]:
     record = NameRecord(tenant_id=TENANT, name=draw(job_ids), job_id=draw(job_ids), released=draw(st.booleans()))
     old = replace(record, job_id=draw(st.sampled_from([record.job_id, draw(job_ids)])), released=draw(st.booleans()))
     return draw(st.sampled_from([None, old, old])), PutName(record=record)
+
+
+@st.composite
+def rotation_changes(draw: st.DrawFn) -> tuple[Rotation | None, Any]:
+    """A rotation from what was seen, from something else, or where there was none."""
+    rotation = Rotation(tenant_id=TENANT, number=draw(st.integers(2, 4)), rotated_at=draw(instants))
+    old = Rotation(tenant_id=TENANT, number=draw(st.integers(2, 4)), rotated_at=draw(instants))
+    return draw(st.sampled_from([None, old, old])), PutRotation(rotation=rotation)
 
 
 @st.composite

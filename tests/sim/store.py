@@ -17,10 +17,12 @@ from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
+from tickwright.domain.webhooks import Rotation
 from tickwright.ports.faults import StoreUnavailable, Unavailable
 from tickwright.ports.store import AnyChange, Listing, Outcome, Unknown
 
@@ -191,6 +193,18 @@ class SimStore:
     async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
         """The payload that an execution has of its own."""
         return await self._read(lambda: self.state.item(entities.OWN_PAYLOADS, entities.own_payload_key(ref)))
+
+    async def webhook_rotation(self, tenant_id: TenantId) -> Rotation | None:
+        """Nobody signs here."""
+        raise NotImplementedError
+
+    async def pool(self, tenant_id: TenantId, name: str) -> Pool | None:
+        """Nobody has a pool here."""
+        raise NotImplementedError
+
+    async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
+        """Nobody has a pool here."""
+        raise NotImplementedError
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """Nobody asks for keys here."""

@@ -19,11 +19,12 @@ from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.own_payloads import OwnPayload
-from tickwright.domain.pools import LAMBDA
+from tickwright.domain.pools import LAMBDA, Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
+from tickwright.domain.webhooks import Rotation
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable, Unavailable
 from tickwright.ports.queue import DeadLetter, Hint, Queue, Received
 from tickwright.ports.store import AnyChange, Listing, Outcome, Store, Unknown
@@ -286,9 +287,17 @@ class FaultyStore:
         """A strong read."""
         return await self._read("own_payload", lambda: self._store.own_payload(ref))
 
-    async def logs_of(self, ref: ExecutionRef, *, limit: int, after_key: str | None = None) -> Listing[StoredLog]:
+    async def webhook_rotation(self, tenant_id: TenantId) -> Rotation | None:
         """A strong read."""
-        return await self._read("logs_of", lambda: self._store.logs_of(ref, limit=limit, after_key=after_key))
+        return await self._read("webhook_rotation", lambda: self._store.webhook_rotation(tenant_id))
+
+    async def pool(self, tenant_id: TenantId, name: str) -> Pool | None:
+        """A strong read."""
+        return await self._read("pool", lambda: self._store.pool(tenant_id, name))
+
+    async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
+        """A strong read."""
+        return await self._read("pools_of", lambda: self._store.pools_of(tenant_id, limit=limit, after_key=after_key))
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """A strong read."""

@@ -10,6 +10,7 @@ from typing import Any
 from tests.contract.store.cases import NEXT, NOW, Case
 from tests.support.builders import (
     JOB,
+    TENANT,
     TICK,
     a_calendar,
     a_definition,
@@ -33,6 +34,7 @@ from tickwright.domain.own_payloads import OwnPayload, PutOwnPayload
 from tickwright.domain.redrive_orders import Order, PutOrder
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
+from tickwright.domain.webhooks import PutRotation, Rotation
 from tickwright.ports.store import AnyChange, Applied, Store
 
 HEAD = a_head()
@@ -179,6 +181,7 @@ OF_HEADS = (
 
 LEASE = BucketLease(bucket=3, owner="loop-1", lease_epoch=Epoch(4), rvn=an_id(20))
 RECORD = an_idempotency_record()
+ROTATION = Rotation(tenant_id=TENANT, number=2, rotated_at=NOW)
 NAME = a_name_record()
 CALENDAR = a_calendar()
 PAGE = Page(bucket=3, check_at=NEXT, writer=an_id(31), entries=(Entry(job_id=JOB, key=tick_key(TICK), version=1),))
@@ -256,6 +259,20 @@ OF_OTHERS = (
         again=True,
     ),
     Case(
+        name="rotate a signing secret for the first time",
+        change=PutRotation(rotation=ROTATION),
+        accepts=None,
+        refuses=(replace(ROTATION, rotated_at=Instant(NOW + 1)), replace(ROTATION, number=3)),
+        again=True,
+    ),
+    Case(
+        name="rotate a signing secret from what was seen",
+        change=PutRotation(rotation=replace(ROTATION, number=3, rotated_at=Instant(NOW + 1))),
+        accepts=ROTATION,
+        refuses=(replace(ROTATION, number=3), replace(ROTATION, number=4)),
+        again=True,
+    ),
+    Case(
         name="put a new calendar",
         change=PutCalendar(calendar=CALENDAR),
         accepts=None,
@@ -297,7 +314,13 @@ async def bring(store: Store, item: Any) -> None:  # noqa: ANN401 - items of any
 
 
 def _ways_to(item: Any) -> list[AnyChange]:  # noqa: ANN401 - items of any kind
-    return list(_takes(item)) if isinstance(item, BucketLease) else [_PUTS[type(item)](item)]
+    match item:
+        case BucketLease():
+            return list(_takes(item))
+        case Rotation():
+            return [PutRotation(rotation=replace(item, number=number)) for number in range(2, item.number + 1)]
+        case _:
+            return [_PUTS[type(item)](item)]
 
 
 _PUTS: dict[type, Callable[[Any], AnyChange]] = {
@@ -354,6 +377,7 @@ _READS: dict[type, Callable[[Store, Any], Awaitable[Any]]] = {
     BucketLease: lambda store, item: store.lease(item.bucket),
     IdempotencyRecord: lambda store, item: store.idempotency(item.tenant_id, item.key),
     NameRecord: lambda store, item: store.named(item.tenant_id, item.name),
+    Rotation: lambda store, item: store.webhook_rotation(item.tenant_id),
     Calendar: _calendar_like,
     Page: _page_like,
     Order: lambda store, item: store.redrive_order(item.tenant_id, item.order_id),

@@ -1,7 +1,7 @@
 """How a request to a tenant's endpoint is signed, by the rules of Standard Webhooks, and with which secret.
 
-Every secret follows from the installation's key, the tenant and a number, so none is stored; the next number makes a
-new one. Must not know HTTP. Promise: SEM-SIGN-1.
+Every secret follows from the installation's key, the tenant and a number, so none is stored; a rotation goes on to the
+next number, and the one before is good for a day more. Must not know HTTP. Promise: SEM-SIGN-1.
 """
 
 import base64
@@ -10,10 +10,12 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tickwright.domain import limits
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 
 PREFIX = "whsec_"
+FIRST = 1
 # The names that the rules give them.
 ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER = "webhook-id", "webhook-timestamp", "webhook-signature"
 
@@ -29,6 +31,44 @@ class WebhookSecret:
     def text(self) -> str:
         """The form in which it is handed over."""
         return PREFIX + base64.b64encode(self.raw).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """The last rotation of a tenant's secret: where there is none, the first secret is the one."""
+
+    tenant_id: TenantId
+    number: int
+    rotated_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutRotation:
+    """Go on to the next number, from the one that was seen."""
+
+    rotation: Rotation
+
+    @property
+    def seen(self) -> int | None:
+        """What must stand there; None where there has been no rotation."""
+        return None if self.rotation.number == FIRST + 1 else self.rotation.number - 1
+
+    def decide(self, old: Rotation | None) -> Rotation | None:
+        """As it was seen."""
+        return self.rotation if self.seen == (None if old is None else old.number) else None
+
+    def mine(self, old: Rotation) -> bool:
+        """Whoever has written the very same has written this."""
+        return old == self.rotation
+
+
+def numbers_in_use(rotation: Rotation | None, now: Instant) -> tuple[int, ...]:
+    """The newest, and for a while the one before: whoever has not changed yet still knows us."""
+    if rotation is None:
+        return (FIRST,)
+    if now < rotation.rotated_at + limits.WEBHOOK_OVERLAP_S * 1_000:
+        return (rotation.number, rotation.number - 1)
+    return (rotation.number,)
 
 
 def secret_of(key: bytes, tenant_id: TenantId, number: int) -> WebhookSecret:

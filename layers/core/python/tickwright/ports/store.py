@@ -18,10 +18,12 @@ from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
+from tickwright.domain.webhooks import Rotation
 
 ItemT = TypeVar("ItemT")
 AnyChange = Change[Any]
@@ -168,6 +170,18 @@ class Store(Protocol):
 
     async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
         """The payload that an execution has of its own."""
+        ...
+
+    async def webhook_rotation(self, tenant_id: TenantId) -> Rotation | None:
+        """The last rotation of a tenant's signing secret."""
+        ...
+
+    async def pool(self, tenant_id: TenantId, name: str) -> Pool | None:
+        """One pool of a tenant."""
+        ...
+
+    async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
+        """A tenant's pools by name."""
         ...
 
     async def api_key(self, key_hash: str) -> ApiKey | None:

@@ -12,6 +12,7 @@ from tickwright.domain.lanes import Lane
 
 PAYLOAD = "PAYLOAD#"
 CALENDAR = "CALENDAR#"  # what the keys of all calendars begin with
+POOL = "POOL#"  # and those of all pools
 _CHECK_AT_DIGITS = 15  # milliseconds until the year 33658, fixed so that keys sort as instants do
 
 
@@ -90,6 +91,18 @@ def idempotency(tenant_id: TenantId, key: str) -> Item:
 def name(tenant_id: TenantId, name: str) -> Item:
     """One name of a tenant."""
     return _control(f"TENANT#{tenant_id}", f"NAME#{name}")
+
+
+def webhook(tenant_id: TenantId) -> Item:
+    """The last rotation of a tenant's signing secret."""
+    return _control(f"TENANT#{tenant_id}", "WEBHOOK")
+
+
+# A tenant's pool: put when a person says so (1), read strongly when a job names it and at each claim from it (1). A
+# tenant's pools are one range by name.
+def pool(tenant_id: TenantId, name: str) -> Item:
+    """One pool of a tenant."""
+    return _control(f"TENANT#{tenant_id}", f"{POOL}{name}")
 
 
 # A calendar as it stands now, up to 32 KB: put (2 a KB, in a transaction), read strongly before a tick is decided (1

@@ -69,6 +69,17 @@ def calendars_of(tenant_id: TenantId) -> tuple[Query, Item]:
     return queries.CALENDARS_OF_TENANT, {"pk": key["pk"], "prefix": wire.text(keys.CALENDAR)}
 
 
+def pools_of(tenant_id: TenantId) -> tuple[Query, Item]:
+    """A tenant's pools."""
+    key = keys.pool(tenant_id, "")
+    return queries.POOLS_OF_TENANT, {"pk": key["pk"], "prefix": wire.text(keys.POOL)}
+
+
+def pool_key(last: Item) -> str:
+    """Where a tenant's next pools begin."""
+    return wire.as_text(last["sk"]).removeprefix(keys.POOL)
+
+
 def calendar_key(last: Item) -> str:
     """Where a tenant's next calendars begin."""
     return wire.as_text(last["sk"]).removeprefix(keys.CALENDAR)

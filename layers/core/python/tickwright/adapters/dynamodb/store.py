@@ -31,10 +31,12 @@ from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
+from tickwright.domain.webhooks import Rotation
 from tickwright.ports.clock import Clock
 from tickwright.ports.entropy import Entropy
 from tickwright.ports.faults import StoreUnavailable
@@ -224,6 +226,24 @@ class DynamoDbStore:
         """The payload that an execution has of its own."""
         item = await self._reader.get(Table.CONTROL, keys.own_payload(ref))
         return None if item is None else redrives.own_payload_from_item(item)
+
+    async def webhook_rotation(self, tenant_id: TenantId) -> Rotation | None:
+        """The last rotation of a tenant's signing secret."""
+        item = await self._reader.get(Table.CONTROL, keys.webhook(tenant_id))
+        return None if item is None else control.rotation_from_item(item)
+
+    async def pool(self, tenant_id: TenantId, name: str) -> Pool | None:
+        """One pool of a tenant."""
+        item = await self._reader.get(Table.CONTROL, keys.pool(tenant_id, name))
+        return None if item is None else control.pool_from_item(item)
+
+    async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
+        """A tenant's pools by name."""
+        query, values = listings.pools_of(tenant_id)
+        after = None if after_key is None else keys.pool(tenant_id, after_key)
+        items, last = await self._reader.page(query, values, limit=limit, after=after)
+        next_key = None if last is None else listings.pool_key(last)
+        return Listing(items=[control.pool_from_item(item) for item in items], next_key=next_key)
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""

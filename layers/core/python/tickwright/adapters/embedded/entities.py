@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tickwright.adapters.embedded.codec import Codec
-from tickwright.domain.changes import calendars, executions, heads, moves
+from tickwright.domain.changes import calendars, executions, heads, moves, pools
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.journal import Page, PutPage
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.own_payloads import KeepOwnPayload, OwnPayload, PutOwnPayload
+from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, PutOrder
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, PutIdempotency, PutName
+from tickwright.domain.webhooks import PutRotation, Rotation
 
 ItemT = TypeVar("ItemT")
 Key = tuple[str | int, ...]
@@ -114,6 +116,8 @@ OWN_PAYLOADS = Entity(
     load=_LOAD_CONTROL,
     save=_SAVE_CONTROL,
 )
+ROTATIONS = Entity(codec=Codec(Rotation), columns=lambda _rotation: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
+POOLS = Entity(codec=Codec(Pool), columns=lambda _pool: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 API_KEYS = Entity(codec=Codec(ApiKey), columns=lambda _key: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 
 
@@ -127,9 +131,19 @@ def idempotency_key(tenant_id: str, key: str) -> Key:
     return f"TENANT#{tenant_id}", f"IDEMPOTENCY#{key}"
 
 
+def rotation_key(tenant_id: str) -> Key:
+    """The last rotation of a tenant's signing secret."""
+    return f"TENANT#{tenant_id}", "WEBHOOK"
+
+
 def name_key(tenant_id: str, name: str) -> Key:
     """The job of this name within its tenant."""
     return f"TENANT#{tenant_id}", f"NAME#{name}"
+
+
+def pool_key(tenant_id: str, name: str) -> Key:
+    """A tenant's pool; pools of a tenant lie in the order of their names."""
+    return f"TENANT#{tenant_id}", f"POOL#{name}"
 
 
 def calendar_key(tenant_id: str, name: str) -> Key:
@@ -191,10 +205,12 @@ PLACES: dict[type, tuple[Entity[Any], Callable[[Any], Key]]] = {
     TakeBucket: (LEASES, lambda change: lease_key(change.bucket)),
     RenewBucket: (LEASES, lambda change: lease_key(change.bucket)),
     PutIdempotency: (IDEMPOTENCY, lambda change: idempotency_key(change.record.tenant_id, change.record.key)),
+    pools.PutPool: (POOLS, lambda change: pool_key(change.pool.tenant_id, change.pool.name)),
     calendars.PutCalendar: (CALENDARS, _current),
     calendars.PutCalendarVersion: (CALENDARS, _kept),
     PutOrder: (ORDERS, lambda change: order_key(change.order.tenant_id, change.order.order_id)),
     PutOwnPayload: (OWN_PAYLOADS, lambda change: own_payload_key(change.ref)),
     KeepOwnPayload: (OWN_PAYLOADS, lambda change: own_payload_key(change.ref)),
+    PutRotation: (ROTATIONS, lambda change: rotation_key(change.rotation.tenant_id)),
     PutName: (NAMES, lambda change: name_key(change.record.tenant_id, change.record.name)),
 }

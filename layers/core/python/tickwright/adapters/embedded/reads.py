@@ -14,11 +14,13 @@ from tickwright.adapters.embedded.entities import (
     LOGS,
     ORDERS,
     PAGES,
+    POOLS,
     Entity,
     Key,
     calendar_key,
     log_key,
     order_key,
+    pool_key,
 )
 from tickwright.adapters.readable import readable
 from tickwright.domain.executions import Execution
@@ -27,6 +29,7 @@ from tickwright.domain.instants import Instant, from_key, to_key
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.stored_logs import StoredLog
@@ -63,6 +66,7 @@ _ATTENTION = """
 """
 # `$` follows `#`: the end of the calendars, of which each key begins with CALENDAR#.
 _CALENDARS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'CALENDAR$' ORDER BY sk LIMIT ?"
+_POOLS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'POOL$' ORDER BY sk LIMIT ?"
 _LOGS = "SELECT doc FROM control WHERE pk = ? AND sk < ? ORDER BY sk DESC LIMIT ?"
 _ORDERS = """
     SELECT doc, sk FROM control
@@ -182,6 +186,12 @@ def orders(
     rows = connection.execute(_ORDERS, given).fetchall()
     listing = _listing(rows, limit, lambda row: row, lambda row: str(row[1]))
     return Listing(items=[ORDERS.codec.load(row[0]) for row in listing.items], next_key=listing.next_key)
+
+
+def pools(connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, after_key: str | None) -> Listing[Pool]:
+    """By the primary key. No pool has an empty name, so the first comes behind it."""
+    rows = connection.execute(_POOLS, (*pool_key(tenant_id, after_key or ""), limit + 1)).fetchall()
+    return _listing(rows, limit, lambda row: POOLS.codec.load(row[0]), lambda found: found.name)
 
 
 def _attention_place(after_key: str | None) -> tuple[int, str, str]:

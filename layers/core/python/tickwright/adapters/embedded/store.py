@@ -23,10 +23,12 @@ from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.own_payloads import OwnPayload
+from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
+from tickwright.domain.webhooks import Rotation
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import AnyChange, Applied, Listing, Outcome, Unknown
 
@@ -160,6 +162,18 @@ class EmbeddedStore:
     async def own_payload(self, ref: ExecutionRef) -> OwnPayload | None:
         """The payload that an execution has of its own."""
         return await self._item(entities.OWN_PAYLOADS, entities.own_payload_key(ref))
+
+    async def webhook_rotation(self, tenant_id: TenantId) -> Rotation | None:
+        """The last rotation of a tenant's signing secret."""
+        return await self._item(entities.ROTATIONS, entities.rotation_key(tenant_id))
+
+    async def pool(self, tenant_id: TenantId, name: str) -> Pool | None:
+        """One pool of a tenant."""
+        return await self._item(entities.POOLS, entities.pool_key(tenant_id, name))
+
+    async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
+        """A tenant's pools by name."""
+        return await self._read(partial(reads.pools, tenant_id=tenant_id, limit=limit, after_key=after_key))
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""

@@ -37,6 +37,28 @@ PUT_NAME = Write(
     kind=Kind.PUT,
     batched=False,
 )
+PUT_FIRST_ROTATION = Write(
+    says="A tenant's signing secret is rotated for the first time.",
+    condition="attribute_not_exists(#pk)",
+    kind=Kind.PUT,
+)
+PUT_ROTATION = Write(
+    says="A tenant's signing secret is rotated once from the number that was seen.",
+    condition="#number = :seenNumber",
+    kind=Kind.PUT,
+    batched=False,
+)
+PUT_NEW_POOL = Write(
+    says="A pool under a name that its tenant has not used.",
+    condition="attribute_not_exists(#pk)",
+    kind=Kind.PUT,
+)
+PUT_POOL = Write(
+    says="A pool over the version that was seen.",
+    condition="#version = :seenVersion",
+    kind=Kind.PUT,
+    batched=False,
+)
 PUT_NEW_CALENDAR = Write(
     says="A calendar under a name that never had one.",
     condition="attribute_not_exists(#pk)",

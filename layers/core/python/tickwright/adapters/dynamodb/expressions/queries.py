@@ -64,6 +64,11 @@ CALENDARS_OF_TENANT = Query(
     table=Table.CONTROL,
     condition="#pk = :pk AND begins_with(#sk, :prefix)",
 )
+POOLS_OF_TENANT = Query(
+    says="A tenant's pools by name.",
+    table=Table.CONTROL,
+    condition="#pk = :pk AND begins_with(#sk, :prefix)",
+)
 LOGS_OF_EXECUTION = Query(
     says="The logs of an execution's attempts, newest first.",
     table=Table.CONTROL,

@@ -1,4 +1,4 @@
-"""What the small records look like: bucket leases, API keys, idempotency records, names, calendars.
+"""What the small records look like: bucket leases, API keys, idempotency records, names, rotations, calendars.
 
 `ttl`, in seconds, lets DynamoDB forget an idempotency record in the days after its end; `expiresAt` says when it ends.
 """
@@ -7,8 +7,10 @@ from tickwright.adapters.dynamodb import keys, wire
 from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Codec, Field, Shape, set_of
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.pools import Pool
 from tickwright.domain.schedules import Calendar, content_text, from_content_text
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, Scope
+from tickwright.domain.webhooks import Rotation
 
 _MS_IN_S = 1_000
 
@@ -75,6 +77,28 @@ _CALENDAR = Shape(
 )
 
 
+_ROTATION = Shape(
+    Rotation,
+    (
+        Field("tenant_id", "tenantId", TEXT),
+        Field("number", "number", NUMBER),
+        Field("rotated_at", "rotatedAt", NUMBER),
+    ),
+)
+
+
+_POOL = Shape(
+    Pool,
+    (
+        Field("tenant_id", "tenantId", TEXT),
+        Field("name", "name", TEXT),
+        Field("description", "description", TEXT),
+        Field("created_at", "createdAt", NUMBER),
+        Field("version", "version", NUMBER),
+    ),
+)
+
+
 def lease_to_item(lease: BucketLease) -> Item:
     """A bucket's record."""
     return _LEASE.attributes(lease) | keys.lease(lease.bucket)
@@ -114,6 +138,26 @@ def name_to_item(record: NameRecord) -> Item:
 def name_from_item(item: Item) -> NameRecord:
     """The record of an item."""
     return _NAME.entity(item)
+
+
+def rotation_to_item(rotation: Rotation) -> Item:
+    """The last rotation of a tenant's signing secret."""
+    return _ROTATION.attributes(rotation) | keys.webhook(rotation.tenant_id)
+
+
+def rotation_from_item(item: Item) -> Rotation:
+    """The rotation of an item."""
+    return _ROTATION.entity(item)
+
+
+def pool_to_item(pool: Pool) -> Item:
+    """A tenant's pool."""
+    return _POOL.attributes(pool) | keys.pool(pool.tenant_id, pool.name)
+
+
+def pool_from_item(item: Item) -> Pool:
+    """The pool of an item."""
+    return _POOL.entity(item)
 
 
 def calendar_to_item(calendar: Calendar) -> Item:

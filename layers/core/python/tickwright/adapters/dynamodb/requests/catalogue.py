@@ -9,11 +9,13 @@ from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Claim, Fail, Heartbeat, Insert, Reap, StrikeOwed, Succeed
 from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite, StillOpen
 from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.journal import PutPage
 from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.domain.own_payloads import KeepOwnPayload, PutOwnPayload
 from tickwright.domain.redrive_orders import PutOrder
 from tickwright.domain.tenants import PutIdempotency, PutName
+from tickwright.domain.webhooks import PutRotation
 
 CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
     PutHead: heads.put_head,
@@ -43,9 +45,11 @@ CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
     RenewBucket: control.renew_bucket,
     PutIdempotency: control.put_idempotency,
     PutName: control.put_name,
+    PutRotation: control.put_rotation,
     PutOrder: redrives.put_order,
     PutOwnPayload: redrives.put_own_payload,
     KeepOwnPayload: redrives.keep_own_payload,
+    PutPool: control.put_pool,
     PutCalendar: control.put_calendar,
     PutCalendarVersion: control.put_calendar_version,
 }

@@ -8,8 +8,10 @@ from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.adapters.dynamodb.tables import Table
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
+from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.domain.tenants import PutIdempotency, PutName
+from tickwright.domain.webhooks import PutRotation
 
 
 def take_bucket(change: TakeBucket) -> Request:
@@ -62,6 +64,31 @@ def put_name(change: PutName) -> Request:
         read=items.name_from_item,
         values={"jobId": wire.text(record.job_id)},
         put=items.name_to_item(record),
+    )
+
+
+def put_rotation(change: PutRotation) -> Request:
+    """Go on to the next signing secret."""
+    return Request(
+        table=Table.CONTROL,
+        key=keys.webhook(change.rotation.tenant_id),
+        write=expressions.PUT_FIRST_ROTATION if change.seen is None else expressions.PUT_ROTATION,
+        read=items.rotation_from_item,
+        values={} if change.seen is None else {"seenNumber": wire.number(change.seen)},
+        put=items.rotation_to_item(change.rotation),
+    )
+
+
+def put_pool(change: PutPool) -> Request:
+    """Put a pool where there was none, or over the version that was seen."""
+    pool, seen = change.pool, change.seen_version
+    return Request(
+        table=Table.CONTROL,
+        key=keys.pool(pool.tenant_id, pool.name),
+        write=expressions.PUT_NEW_POOL if seen is None else expressions.PUT_POOL,
+        read=items.pool_from_item,
+        values={} if seen is None else {"seenVersion": wire.number(seen)},
+        put=items.pool_to_item(pool),
     )
 
 
