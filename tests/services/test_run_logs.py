@@ -197,6 +197,22 @@ async def test_secrets_are_in_no_log_and_in_no_error(world: World) -> None:
     assert [log.text for log in await logs(world)] == [f"charging {MASK}\n"]
 
 
+@pytest.mark.sem("SEM-SECRET-1")
+async def test_no_event_tells_what_a_run_was_given_or_what_it_said(world: World) -> None:
+    """What goes to the logs of the installation are ids, times and reasons, whatever the run does."""
+    marks = ("the-payload", "the-result", "the-message", "the-log")
+    hint = await a_hint(world, payload={"any": marks[0]})
+    says(world, Failure(error=an_error("Flaky", marks[2])), Success(result=f'"{marks[1]}"'), text=marks[3])
+
+    await work(world.worker(), hint)
+    await work_again(world)
+
+    told = [repr(happening) for happening in world.telemetry.happenings]
+    assert (await world.only_execution()).result == f'"{marks[1]}"'
+    assert len(told) >= 5
+    assert [line for line in told if any(mark in line for mark in marks)] == []
+
+
 async def reported(world: World, held: Execution, said: Tail, epoch: int = 1) -> Execution | Refusal:
     """What a worker is answered that reports a failure and what it has said."""
     failed = Failure(error=an_error("BadCard", f"{SECRET} is refused"))

@@ -45,6 +45,18 @@ async def test_a_2xx_is_a_success_and_its_json_is_kept() -> None:
     assert told.paths == ["/hook?x=1"]
 
 
+@pytest.mark.sem("SEM-LOG-1")
+async def test_what_a_target_answers_is_the_log_of_the_attempt() -> None:
+    """Its status and its text, more of it than an error has."""
+    with a_server(Told(status=500, body=b"line 1\nline 2 " + b"x" * 900)) as url:
+        invocation = an_invocation(Target(kind="http", settings={"url": url, "headers": {}}))
+        async with a_runner() as runner:
+            await runner.run(invocation)
+
+    assert invocation.log.tail().text.splitlines()[1:] == ["line 1", f"line 2 {'x' * 900}"]
+    assert invocation.log.tail().text.startswith("500 ")
+
+
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [

@@ -3,7 +3,8 @@
 import pytest
 
 from tickwright.adapters.targets.doors import is_public
-from tickwright.adapters.targets.http_answers import retry_after_s
+from tickwright.adapters.targets.http_answers import Answer, result_from, retry_after_s, said_by
+from tickwright.domain.attempts import HandedOver
 from tickwright.domain.instants import from_rfc3339
 
 NOW = from_rfc3339("2026-11-29T12:00:00Z")
@@ -42,3 +43,32 @@ def test_an_address_of_the_internet_is_public(address: str) -> None:
 def test_retry_after_is_seconds_or_a_date(text: str, seconds: float | None) -> None:
     """Anything else is as if it were not there."""
     assert retry_after_s(text, NOW) == seconds
+
+
+def an_answer(status: int, body: bytes, content_type: str = "text/plain") -> Answer:
+    """An answer with this body."""
+    return Answer(status=status, reason="Because", headers={"Content-Type": content_type}, body=body)
+
+
+@pytest.mark.sem("SEM-LOG-1")
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (an_answer(503, b"try\n\tlater \x1b[31m\xff"), "503 Because\ntry\n\tlater  [31m\ufffd\n"),
+        (an_answer(404, b""), "404 Because\n\n"),
+        (an_answer(200, b"<p>fine</p>"), "200 Because\n<p>fine</p>\n"),
+        (an_answer(500, b"x" * 5_000), f"500 Because\n{'x' * 2_000}\n"),
+        (an_answer(200, b'{"rows": 7}', "application/json"), ""),
+        (an_answer(204, b""), ""),
+    ],
+)
+def test_the_log_has_what_the_result_has_not(answer: Answer, said: str) -> None:
+    """The status and the text of a failure, and of a success that is no JSON; a plain success costs no log."""
+    assert said_by(answer, result_from(answer, NOW)) == said
+
+
+@pytest.mark.sem("SEM-LOG-1")
+def test_a_hand_over_is_logged_if_it_says_anything() -> None:
+    """Most say nothing."""
+    assert said_by(an_answer(202, b""), HandedOver()) == ""
+    assert said_by(an_answer(202, b"as ticket 7"), HandedOver()) == "202 Because\nas ticket 7\n"

@@ -21,7 +21,7 @@ from urllib3.util import Timeout, Url, parse_url
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.targets.doors import AddressRefused, Door
 from tickwright.adapters.targets.envelope import body_of, headers_of
-from tickwright.adapters.targets.http_answers import Answer, result_from
+from tickwright.adapters.targets.http_answers import Answer, result_from, said_by
 from tickwright.adapters.targets.results import timed_out
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, UserResult, an_error
@@ -83,11 +83,12 @@ class HttpRunner:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(left_s):
-                result = await loop.run_in_executor(self._threads, _result, door, post, self._clock.now())
+                result, said = await loop.run_in_executor(self._threads, _result, door, post, self._clock.now())
         except TimeoutError:
             return timed_out()
         finally:
             door.shut()
+        invocation.log.write(said)
         return result
 
     async def _post(self, url: Url, invocation: Invocation, left_s: float) -> _Post:
@@ -114,17 +115,17 @@ def _url(text: str) -> Url | Fatal:
     return url
 
 
-def _result(door: Door, post: _Post, now: int) -> UserResult:
-    """In a thread: what became of the POST."""
+def _result(door: Door, post: _Post, now: int) -> tuple[UserResult, str]:
+    """In a thread: what became of the POST, and what the log says of it."""
     try:
         answer = _answer(door, post)
-        if post.hands_over and answer.status == HTTPStatus.ACCEPTED:
-            return HandedOver()
-        return result_from(answer, now)
     except AddressRefused as refused:
-        return Fatal(error=an_error("HttpAddressRefused", f"{refused}; only public addresses are reached."))
+        return Fatal(error=an_error("HttpAddressRefused", f"{refused}; only public addresses are reached.")), ""
     except (HTTPError, OSError) as fault:
-        return Failure(error=an_error("HttpUnreachable", f"{type(fault).__name__}: {fault}"))
+        return Failure(error=an_error("HttpUnreachable", f"{type(fault).__name__}: {fault}")), ""
+    is_handed_over = post.hands_over and answer.status == HTTPStatus.ACCEPTED
+    result = HandedOver() if is_handed_over else result_from(answer, now)
+    return result, said_by(answer, result)
 
 
 def _answer(door: Door, post: _Post) -> Answer:

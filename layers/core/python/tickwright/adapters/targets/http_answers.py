@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from tickwright.adapters.targets.results import result_of_body
-from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, Success, UserResult, an_error
 from tickwright.domain.instants import from_datetime
 
 # 4xx that are about the moment, not about the request.
 RETRYABLE_4XX = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 _SNIPPET_CHARS = 500
+_SAID_CHARS = 2_000
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
 _REDIRECTS = range(300, 400)
 _SUCCESSES = range(200, 300)
@@ -49,6 +50,17 @@ def result_from(answer: Answer, now: int) -> UserResult:
     return Failure(error=error, after_s=retry_after_s(answer.header("retry-after"), now))
 
 
+def said_by(answer: Answer, result: UserResult) -> str:
+    """What is worth keeping of an answer as the log of the attempt: its status and its text.
+
+    Nothing, if all is well and the result has all of it: a log costs a write.
+    """
+    is_kept = isinstance(result, Success) and result.result is not None
+    if is_kept or (isinstance(result, Success | HandedOver) and not answer.body):
+        return ""
+    return f"{_line(answer)}\n{_text(answer)}\n"
+
+
 def retry_after_s(text: str, now: int) -> float | None:
     """How long a server asks to wait: seconds, or a date; None where it says neither."""
     if re.fullmatch(r"\s*\d{1,9}\s*", text):
@@ -67,6 +79,12 @@ def _result(answer: Answer) -> str | None:
 
 def _line(answer: Answer) -> str:
     return f"{answer.status} {answer.reason[:_SNIPPET_CHARS]}".strip()
+
+
+def _text(answer: Answer) -> str:
+    """The beginning of the body as it is, but for what a terminal would obey."""
+    text = answer.body[: 4 * _SAID_CHARS].decode("utf-8", "replace")[:_SAID_CHARS]
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
 
 
 def _snippet(answer: Answer) -> str:
