@@ -1,0 +1,72 @@
+"""Is what a handler returns or raises one of a closed set, whatever it is?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from tickwright_sdk import Fatal, RetryLater
+from tickwright_sdk.results import Failed, Later, Result, Succeeded, broke_off, ended
+
+
+@dataclass(frozen=True)
+class Point:
+    """A dataclass."""
+
+    x: int
+    inner: Any = None
+
+
+class Model(BaseModel):
+    """A model."""
+
+    n: int
+
+
+@pytest.mark.sem("SEM-SDK-2")
+@pytest.mark.parametrize(
+    ("value", "result"),
+    [
+        (None, Succeeded()),
+        ({"a": [1, "ä"]}, Succeeded(result='{"a":[1,"ä"]}')),
+        (Point(1, Point(2)), Succeeded(result='{"x":1,"inner":{"x":2,"inner":null}}')),
+        ([Model(n=3)], Succeeded(result='[{"n":3}]')),
+        (RetryLater(5), Later(after_s=5)),
+    ],
+)
+def test_what_can_be_kept_is_the_result(value: object, result: Result) -> None:
+    """JSON, and what says of itself how it is JSON."""
+    assert ended(value) == result
+
+
+@pytest.mark.sem("SEM-SDK-2")
+@pytest.mark.parametrize(
+    "value", [object(), {1, 2}, float("nan"), "\ud800", "x" * 40_000, b"bytes", Point, Point(1, {2})]
+)
+def test_what_cannot_be_kept_is_fatal(value: object) -> None:
+    """The work is done: trying again would do it twice."""
+    result = ended(value)
+
+    assert isinstance(result, Failed)
+    assert (result.error_class, result.fatal) == ("BadResult", True)
+
+
+@pytest.mark.sem("SEM-SDK-2")
+@pytest.mark.parametrize(
+    ("raised", "fatal"),
+    [(ValueError("no"), False), (SystemExit(3), False), (KeyboardInterrupt(), False), (Fatal("no"), True)],
+)
+def test_what_is_raised_is_a_failure_of_its_class(raised: BaseException, *, fatal: bool) -> None:
+    """With a bounded trace."""
+    result = broke_off(raised)
+
+    assert isinstance(result, Failed)
+    assert (result.error_class, result.fatal) == (type(raised).__name__, fatal)
+    assert len(result.trace) <= 4_000
+
+
+def test_a_wish_for_no_time_at_all_is_refused_where_it_is_made() -> None:
+    """It would be no number for whoever has to wait."""
+    with pytest.raises(ValueError, match="seconds"):
+        RetryLater(float("nan"))
