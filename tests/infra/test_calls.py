@@ -205,7 +205,11 @@ def live_a_day(installation: Installation) -> None:
     what_tenants_ask_for(installation)
     installation.invoke("scheduler", {"slot": 0, "slots": 1}, Left(20_000 + 3_000))
     what_workers_do(installation)
+    order = what_is_done_with_the_dead(installation)
     installation.invoke("watch", {}, Left(20_000 + 7_000))
+    done = installation.ask("GET", f"/v1/dead-letters/redrives/{order['orderId']}")
+    assert (done["status"], done["redriven"] > 0) == ("DONE", True)
+    installation.work_on(installation.hints())
 
 
 def admit(installation: Installation) -> None:
@@ -265,6 +269,25 @@ def what_workers_do(installation: Installation) -> None:
     again = f"/v1/executions/{dead[0]['executionId']}/redrive"
     assert installation.ask("POST", again, {}, Idempotency_Key="k7")["status"] == "QUEUED"
     assert installation.ask("POST", again, {}, Idempotency_Key="k7")["generation"] == 2
+
+
+def what_is_done_with_the_dead(installation: Installation) -> Any:  # noqa: ANN401 - JSON
+    """They are found, one is given up, one is run again with another payload, and the others are ordered to run."""
+    letters = "/v1/dead-letters"
+    gone, edited, *left = [
+        letter["execution"]["executionId"] for letter in installation.ask("GET", letters)["deadLetters"]
+    ]
+    assert left
+    assert installation.ask("GET", f"{letters}/groups")["groups"]
+    assert installation.ask("GET", f"{letters}/{gone}")["execution"]["status"] == "DEAD"
+    given_up = {"executionIds": [gone], "reason": "not wanted"}
+    assert installation.ask("POST", f"{letters}/discard", given_up)["discarded"] == 1
+    again = installation.ask("POST", f"/v1/executions/{edited}/rerun", {"payload": 8}, Idempotency_Key="k8")
+    assert again["rerunOf"] == edited
+    order = {"filter": {}, "ratePerMin": 600}
+    assert installation.ask("POST", f"{letters}/redrives", order | {"dryRun": True})["count"] == len(left)
+    assert installation.ask("GET", f"{letters}/redrives")["orders"] == []
+    return installation.ask("POST", f"{letters}/redrives", order, Idempotency_Key="k9")
 
 
 def test_no_function_makes_a_call_that_its_role_forbids(installation: Installation) -> None:
