@@ -14,7 +14,7 @@ from tickwright.services.claim import NotNow
 from tickwright.wiring.aws import kit_from_env, received_of, runners_from_env
 
 _KIT = kit_from_env(os.environ)
-_RUNNERS = runners_from_env(os.environ)
+_RUNNERS = runners_from_env(os.environ, _KIT)
 _RUNNER = asyncio.Runner()
 
 CLAIM_MS = 10_000  # from the start of an invocation until its attempts have begun

@@ -68,7 +68,7 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     runner = PythonRunner(made.registry, threads=4)
     wiring = ModuleType("tickwright.wiring.aws")
     monkeypatch.setattr(wiring, "kit_from_env", lambda _environ: made.kit, raising=False)
-    monkeypatch.setattr(wiring, "runners_from_env", lambda _environ: {"python": runner}, raising=False)
+    monkeypatch.setattr(wiring, "runners_from_env", lambda _environ, _kit: {"python": runner}, raising=False)
     received_of = lambda _environ, record: made.received[record["messageId"]]  # noqa: E731
     monkeypatch.setattr(wiring, "received_of", received_of, raising=False)
     monkeypatch.setitem(sys.modules, "tickwright.wiring.aws", wiring)

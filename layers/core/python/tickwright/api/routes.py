@@ -22,6 +22,7 @@ from tickwright.api import (
     installation,
     jobs,
     schedules,
+    webhooks,
 )
 from tickwright.api.call import Call
 from tickwright.api.exchange import Response
@@ -160,6 +161,11 @@ ROUTES: tuple[Route, ...] = (
           answer=answers.HerdJson, says="Count the ticks of the coming day by minute"),
     Route(method="GET", path="/v1/zone-changes", endpoint=schedules.zones, scope=_READ, query=bodies.Query,
           answer=answers.ZoneChangesJson, says="List the jobs whose next tick new zone rules have moved"),
+    Route(method="GET", path="/v1/webhook-secret", endpoint=webhooks.get_secret, scope=_WRITE,
+          answer=webhooks.WebhookSecretJson, refusals=(404,), says="Get the secret that requests are signed with"),
+    Route(method="POST", path="/v1/webhook-secret/rotate", endpoint=webhooks.rotate_secret, scope=_WRITE,
+          body=webhooks.RotationBody, answer=webhooks.WebhookSecretJson, refusals=(404, 412),
+          says="Sign with a new secret, and for a day with the old one as well"),
     Route(method="GET", path="/v1/me", endpoint=installation.me, answer=answers.MeJson, says="Whose key this is"),
     Route(method="GET", path="/v1/health", endpoint=installation.health, is_open=True, answer=answers.HealthJson,
           says="Whether the installation answers"),

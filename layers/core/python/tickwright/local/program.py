@@ -23,6 +23,7 @@ from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import PLACES, WorkerLoop
 from tickwright.ports.faults import Unavailable
+from tickwright.services.webhook_secrets import SecretsInUse
 from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, local_runners
 from tickwright.wiring.second_engine import DeferredEngine
 
@@ -58,7 +59,12 @@ async def run(options: Options, board: Board) -> None:
         loop.call_later(options.seconds, stop.set)
     os.umask(0o077)  # tenants' payloads are in the file: it is its owner's alone
     async with embedded_kit(options.folder / "tickwright.db", board, scale=options.scale) as kit:
-        api = Api(kit=kit, page_secret=_page_secret(kit, options.folder), second_engine=DeferredEngine())
+        api = Api(
+            kit=kit,
+            page_secret=_kept_secret(kit, options.folder, "pages.secret"),
+            webhook_key=_kept_secret(kit, options.folder, "webhooks.key"),
+            second_engine=DeferredEngine(),
+        )
         server = HttpServer(api, host=options.host, port=options.port)
         await server.start()
         try:
@@ -80,7 +86,7 @@ class _Program:
     async def serve(self, api: Api, url: str) -> None:
         """Run until the stop, then let everything end."""
         secret = await demo_key(self.kit, self.options.folder)
-        worker = self._worker()
+        worker = self._worker(api.webhook_key)
         with _only_one(self.options.folder) as alone:
             loops = [asyncio.create_task(one) for one in self._loops(worker, alone=alone)]
             hurrying = asyncio.create_task(self._hurry(worker))
@@ -99,9 +105,10 @@ class _Program:
                 await _end(loops)
                 hurrying.cancel()
 
-    def _worker(self) -> WorkerLoop:
+    def _worker(self, webhook_key: bytes) -> WorkerLoop:
         worker_id = WorkerId(f"local-{os.getpid()}-{self.kit.entropy.token()[:8]}")
-        runners = local_runners(demo_handlers(), threads=THREADS)
+        secrets_of = SecretsInUse(kit=self.kit, key=webhook_key).of
+        runners = local_runners(demo_handlers(), secrets_of=secrets_of, threads=THREADS)
         return WorkerLoop(self.kit, runners, worker_id, grace_ms=_GRACE_MS)
 
     def _loops(self, worker: WorkerLoop, *, alone: bool) -> Iterator[Coroutine[None, None, None]]:
@@ -153,9 +160,9 @@ async def _sweep(kit: EmbeddedKit, stop: asyncio.Event) -> None:
             await asyncio.wait_for(stop.wait(), _SWEEP_MS / 1_000)
 
 
-def _page_secret(kit: EmbeddedKit, folder: Path) -> bytes:
-    """What signs page tokens: made once, and whole before it has its name, so that no crash leaves an empty one."""
-    path, draft = folder / "pages.secret", folder / f"pages.secret.{kit.entropy.token()}"
+def _kept_secret(kit: EmbeddedKit, folder: Path, name: str) -> bytes:
+    """A secret of this folder: made once, and whole before it has its name, so that no crash leaves an empty one."""
+    path, draft = folder / name, folder / f"{name}.{kit.entropy.token()}"
     if path.exists() and path.stat().st_size == 0:
         path.unlink()
     if not path.exists():

@@ -20,6 +20,7 @@ from tickwright.domain.lanes import Lane
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
 from tickwright.services.kit import Kit
+from tickwright.services.webhook_secrets import SecretsInUse
 from tickwright.settings import Settings, from_environment
 from tickwright.wiring.targets import aws_runners
 
@@ -58,10 +59,11 @@ def kit_from(settings: Settings) -> Kit:
     )
 
 
-def runners_from_env(environ: Mapping[str, str]) -> Mapping[str, Runner]:
-    """What the worker function runs. Private addresses are refused: tenants choose the URLs."""
+def runners_from_env(environ: Mapping[str, str], kit: Kit) -> Mapping[str, Runner]:
+    """What a worker on AWS runs. Private addresses are refused: tenants choose the URLs."""
     settings = from_environment(environ)
-    return {"http": HttpRunner(allow_private=False), **aws_runners(settings.targets)}
+    secrets = SecretsInUse(kit=kit, key=settings.webhook_key)
+    return {"http": HttpRunner(allow_private=False, secrets_of=secrets.of), **aws_runners(settings.targets)}
 
 
 def received_of(environ: Mapping[str, str], record: Mapping[str, Any]) -> Received | None:

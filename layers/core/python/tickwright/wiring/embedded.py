@@ -11,7 +11,7 @@ from tickwright.adapters.embedded.faults import StoreUnusable
 from tickwright.adapters.embedded.queue import EmbeddedQueue
 from tickwright.adapters.embedded.store import EmbeddedStore
 from tickwright.adapters.entropy_system import SystemEntropy
-from tickwright.adapters.targets.http import HttpRunner
+from tickwright.adapters.targets.http import HttpRunner, SecretsOf, unsigned
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain import limits
 from tickwright.ports.runner import Runner
@@ -62,12 +62,12 @@ async def embedded_kit(
         await database.close()
 
 
-def local_runners(registry: Registry, *, threads: int = 64) -> Mapping[str, Runner]:
+def local_runners(registry: Registry, *, secrets_of: SecretsOf = unsigned, threads: int = 64) -> Mapping[str, Runner]:
     """What runs targets on one machine. Private addresses are allowed, since its user is its owner.
 
     `threads`: as many as the worker has places in all its lanes, or slow runs of one lane hold up those of another.
     """
     return {
         "python": PythonRunner(registry, threads=threads),
-        "http": HttpRunner(allow_private=True, threads=threads),
+        "http": HttpRunner(allow_private=True, secrets_of=secrets_of, threads=threads),
     }

@@ -45,7 +45,7 @@ def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Mac
     return Machine(
         kit=replace(kit, telemetry=telemetry),
         python=PythonRunner(registry, threads=settings.places_of_all),
-        others=runners_from_env(environ),
+        others=runners_from_env(environ, kit),
         settings=settings,
         protection=None if settings.agent_uri is None else EcsProtection(settings.agent_uri),
     )

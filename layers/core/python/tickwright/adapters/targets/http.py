@@ -24,10 +24,11 @@ from tickwright.adapters.targets.envelope import body_of, headers_of
 from tickwright.adapters.targets.http_answers import Answer, result_from, said_by
 from tickwright.adapters.targets.results import timed_out
 from tickwright.domain import limits
-from tickwright.domain.attempts import Failure, Fatal, HandedOver, UserResult, an_error
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, UserResult, an_error
 from tickwright.domain.ids import TenantId
 from tickwright.domain.webhooks import WebhookSecret, signed_headers
 from tickwright.ports.clock import Clock
+from tickwright.ports.faults import Unavailable
 from tickwright.ports.runner import Invocation
 
 # A host that does not answer the first packet within this will not; the rest of the attempt is for its work.
@@ -35,11 +36,13 @@ CONNECT_S_MAX = 10.0
 # More than any result that is kept, enough of an error page to see what it is.
 ANSWER_BYTES_MAX = limits.RESULT_BYTES_MAX
 _PORTS = {"http": 80, "https": 443}
+_UNREAD_S = 5.0
 # What a tenant's endpoints check signatures with: the newest, and for a while the one before it.
 SecretsOf = Callable[[TenantId], Awaitable[Sequence[WebhookSecret]]]
 
 
-async def _unsigned(_tenant_id: TenantId) -> Sequence[WebhookSecret]:
+async def unsigned(_tenant_id: TenantId) -> Sequence[WebhookSecret]:
+    """Of an installation without a key."""
     return ()
 
 
@@ -59,7 +62,7 @@ class HttpRunner:
         self,
         *,
         allow_private: bool,
-        secrets_of: SecretsOf = _unsigned,
+        secrets_of: SecretsOf = unsigned,
         clock: Clock | None = None,
         threads: int = 64,
     ) -> None:
@@ -78,7 +81,10 @@ class HttpRunner:
         url = _url(str(settings["url"]))
         if isinstance(url, Fatal):
             return url
-        post = await self._post(url, invocation, left_s)
+        try:
+            post = await self._post(url, invocation, left_s)
+        except Unavailable:  # the secret cannot be read: nothing was sent
+            return NotRun(after_s=_UNREAD_S)
         door = Door(allow_private=self._allow_private)
         loop = asyncio.get_running_loop()
         try:
