@@ -1,6 +1,7 @@
 """A pool as the API shows it, in memory: what it grants, and what it is told of what it granted."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,7 +31,8 @@ def a_claim(number: int = 1, *, beat_s: float = 0.2, lease_s: float = 1.0, time_
         "leaseUntil": (NOON + timedelta(seconds=min(lease_s, time_s))).isoformat(),
         "deadline": (NOON + timedelta(seconds=time_s)).isoformat(),
         "heartbeatSec": beat_s,
-        "leaseSec": lease_s,
+        "leaseSec": min(lease_s, time_s),
+        "timeSec": time_s,
         "checkpoint": None,
         "traceparent": "00-1-1-01",
         "payload": {"n": number},
@@ -60,13 +62,15 @@ class Pool:
     def _claim(self, asked: Asked) -> Says:
         otherwise = self.claims(asked)
         body = asked.body
+        began_s = time.monotonic()
         with self.changed:
             if body["requestId"] not in self.granted:
                 if not self.ready and body["waitSec"]:
                     self.changed.wait(min(body["waitSec"], 0.3))
                 some = [self.ready.popleft() for _ in range(min(body["max"], len(self.ready)))]
                 self.granted[body["requestId"]] = some
-            return otherwise or Says(body={"executions": self.granted[body["requestId"]]})
+            executions = self.granted[body["requestId"]]
+            return otherwise or Says(body={"executions": executions, "waitedSec": time.monotonic() - began_s})
 
     def told(self, verb: str) -> list[Asked]:
         """What was asked of one kind so far."""

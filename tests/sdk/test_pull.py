@@ -407,3 +407,17 @@ async def test_two_grants_of_a_dying_lease_are_not_begun(pool: Pool) -> None:
 
     assert called == []
     assert pool.reports()[0][1] == "notRun"
+
+
+@pytest.mark.sem("SEM-SDK-11")
+async def test_the_wait_for_a_claim_costs_nothing_of_its_lease(pool: Pool) -> None:
+    """A lease of a fifth of a second, granted after a poll that was held for longer."""
+    async with pulling(pool, lambda _, __: "done"):
+        await until(lambda: pool.told("claim"))
+        await asyncio.sleep(0.25)
+        with pool.changed:
+            pool.ready.append(a_claim(beat_s=0.05, lease_s=0.2))
+            pool.changed.notify_all()
+        await until(pool.reports)
+
+    assert pool.reports()[0][1] == "complete"

@@ -1,13 +1,12 @@
 """What a claim brings, and what is said of it at its end: the API's JSON on the one side, our values on the other.
 
-Must not know how either is sent. No two machines' clocks are compared: a lease and a deadline become durations, counted
-from before the claim was sent. Promise: SEM-SDK-11.
+Must not know how either is sent. No two machines' clocks are compared: a lease and a time limit are durations, counted
+from before their claim was sent. Promise: SEM-SDK-11.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from tickwright_sdk.context import Context, Link
@@ -15,7 +14,7 @@ from tickwright_sdk.engine_link import Note
 from tickwright_sdk.hands import NoRoom
 from tickwright_sdk.results import Failed, Later, Result, Succeeded
 
-# Of a lease the protocol promises that it is longer than two heartbeats; an installation says how long it is.
+# Of a lease the protocol promises that it is longer than two heartbeats.
 _HEARTBEATS_A_LEASE = 2
 _TRACE_CHARS_MAX = 4_000
 _RETRY_AFTER_S_MAX = 7 * 86_400.0
@@ -30,15 +29,15 @@ class Claim:
     payload: str
     lease_epoch: int
     heartbeat_s: float
-    lease_s: float
-    time_s: float  # how long the attempt may take
+    lease_s: float  # from the answer on; of one that was asked for again, it is what is left
+    lease_s_after: float  # from each heartbeat on
+    time_s: float  # how long the attempt may take, from the answer on
     told: Mapping[str, Any]
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "Claim":
         """Read one."""
-        heartbeat_s = float(told["heartbeatSec"])
-        lease_s = float(told.get("leaseSec") or _HEARTBEATS_A_LEASE * heartbeat_s)
+        heartbeat_s, lease_s = float(told["heartbeatSec"]), float(told["leaseSec"])
         return cls(
             execution_id=str(told["executionId"]),
             handler=str(told["handler"]),
@@ -46,7 +45,8 @@ class Claim:
             lease_epoch=int(told["leaseEpoch"]),
             heartbeat_s=heartbeat_s,
             lease_s=lease_s,
-            time_s=_time_s(told, lease_s),
+            lease_s_after=max(lease_s, _HEARTBEATS_A_LEASE * heartbeat_s),
+            time_s=float(told["timeSec"]),
             told=told,
         )
 
@@ -62,19 +62,6 @@ class Claim:
         if note is not None and note.checkpoint is not None:
             body["checkpoint"] = json.loads(note.checkpoint)
         return body
-
-
-def _time_s(told: Mapping[str, Any], lease_s: float) -> float:
-    """How long the attempt may take, from its claim.
-
-    A lease is granted up to the deadline at most: where it ends before, its own end says when it was granted. Else the
-    attempt is shorter than a lease, and a heartbeat will tell when it is over.
-    """
-    if told.get("timeSec") is not None:
-        return float(told["timeSec"])
-    deadline_s = datetime.fromisoformat(told["deadline"]).timestamp()
-    until_s = datetime.fromisoformat(told["leaseUntil"]).timestamp()
-    return lease_s + max(0.0, deadline_s - until_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,12 +89,9 @@ class Client:
         body = {} if description is None else {"description": description}
         return self._ask(Ask(method="PUT", path=f"/v1/pools/{_step(name)}", body=body, may_repeat=True))
 
-    def claim(self, pool: str, asked: Mapping[str, Any], *, read_s: float) -> list[Json]:
-        """Claim executions of a pool. Sent once: whoever polls looks at his stop first, and repeats the requestId."""
-        path = f"/v1/pools/{_step(pool)}/claim"
-        answer = self._ask(Ask(method="POST", path=path, body=dict(asked), read_s=read_s))
-        claimed: list[Json] = answer["executions"]
-        return claimed
+    def claim(self, pool: str, asked: Mapping[str, Any], *, read_s: float) -> Json:
+        """Claim executions of a pool. Sent once: whoever polls repeats it, under its requestId, if not to stop."""
+        return self._ask(Ask(method="POST", path=f"/v1/pools/{_step(pool)}/claim", body=dict(asked), read_s=read_s))
 
     def heartbeat(self, execution_id: str, body: Mapping[str, Any], *, read_s: float | None = None) -> Json:
         """Keep the lease of an attempt. Sent once: the next heartbeat is its repeat."""

@@ -53,7 +53,7 @@ class KeptAttempt:
 
     desk: Desk
     claim: Claim
-    sent_ms: int  # when the claim was sent, at the latest
+    sent_ms: int  # when the claim was sent
     is_wanted: bool = True  # else it came to a worker that stops, and is given back
     tail: Tail = field(default_factory=Tail)
     _link: EngineLink = field(init=False)
@@ -118,16 +118,16 @@ class KeptAttempt:
         return max(0.001, (next_ms - self._now_ms()) / 1_000)
 
     def _due_ms(self) -> int:
-        """A heartbeat after the last that got through; sooner again where one did not."""
-        beat_ms = round(self.claim.heartbeat_s * 1_000)
-        return max(self._lease_sent_ms + beat_ms, self._tried_ms + beat_ms // 5)
+        """A heartbeat after the last that got through; sooner where one did not, or where a lease is short."""
+        beat_ms, left_ms = round(self.claim.heartbeat_s * 1_000), self._lease_over_ms() - self._lease_sent_ms
+        return max(self._lease_sent_ms + min(beat_ms, left_ms // 2), self._tried_ms + beat_ms // 5)
 
     def _beat_is_due(self) -> bool:
         return self._now_ms() >= self._due_ms()
 
     def _lease_over_ms(self) -> int:
-        error_s = min(_CLOCK_ERROR_S, self.claim.lease_s / 10)
-        return self._lease_sent_ms + round((self.claim.lease_s - error_s) * 1_000)
+        lease_s = self.claim.lease_s if self._lease_sent_ms == self.sent_ms else self.claim.lease_s_after
+        return self._lease_sent_ms + round((lease_s - min(_CLOCK_ERROR_S, lease_s / 10)) * 1_000)
 
     def _lease_is_over(self) -> bool:
         return self._now_ms() >= self._lease_over_ms()

@@ -54,7 +54,9 @@ class Pulling:
 
     def asking(self, places: int) -> Mapping[str, Any]:
         """The body of a fresh claim."""
-        body = {"workerId": self.worker_id, "max": places, "waitSec": self.wait_s, "requestId": token()}
+        # A stop waits for the poll that is pending: most of the grace is for what runs.
+        wait_s = max(1, min(self.wait_s, int(self.grace_s / 3))) if self.wait_s else 0
+        body = {"workerId": self.worker_id, "max": places, "waitSec": wait_s, "requestId": token()}
         return body | {"lanes": list(self.lanes)} if self.lanes else body
 
 
@@ -143,16 +145,16 @@ class Puller:
     async def _claim(self, asked: Mapping[str, Any], stop: asyncio.Event) -> int:
         """Claim, and begin what was claimed; how many.
 
-        Without an answer it is asked again under the same requestId: what was granted is told again, and counts from
-        the first time that it was asked for.
+        Without an answer it is asked again under the same requestId: what was granted is told again, with what is
+        left of its lease.
         """
-        sent_ms, failures = self._clock.monotonic_ms(), 0
+        begun_ms, failures = self._clock.monotonic_ms(), 0
         while True:
-            is_last = stop.is_set()
+            sent_ms, is_last = self._clock.monotonic_ms(), stop.is_set()
             try:
-                claimed = await self._polls.do(partial(self._ask, dict(asked) | ({"waitSec": 0} if is_last else {})))
+                answer = await self._polls.do(partial(self._ask, dict(asked) | ({"waitSec": 0} if is_last else {})))
             except TickwrightError as fault:
-                since_s = (self._clock.monotonic_ms() - sent_ms) / 1_000
+                since_s = (self._clock.monotonic_ms() - begun_ms) / 1_000
                 if not _may_have_been_granted(fault) or is_last or since_s > _FORGOTTEN_S:
                     raise
                 failures += 1
@@ -160,11 +162,9 @@ class Puller:
                 await _either(stop, _pause_s(failures))
             else:
                 self._claimed_once = True
-                for told in claimed:
-                    self._begin(Claim.of(told), sent_ms, is_wanted=not stop.is_set())
-                return len(claimed)
+                return self._begin_all(answer, sent_ms, is_wanted=not stop.is_set())
 
-    def _ask(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         return self._polling.claim(self._pulling.pool, asked, read_s=asked["waitSec"] + _ANSWER_S)
 
     def _judge(self, fault: TickwrightError) -> None:
@@ -174,6 +174,13 @@ class Puller:
         _LOG.warning("a claim failed: %s", fault)
 
     # ---------------------------------------------------------------------------------------- running
+
+    def _begin_all(self, answer: Mapping[str, Any], sent_ms: int, *, is_wanted: bool) -> int:
+        """Begin what was claimed; how many. Its leases count from the answer, which came no sooner than it was held."""
+        since_ms = min(self._clock.monotonic_ms(), sent_ms + round(answer["waitedSec"] * 1_000))
+        for told in answer["executions"]:
+            self._begin(Claim.of(told), since_ms, is_wanted=is_wanted)
+        return len(answer["executions"])
 
     def _begin(self, claim: Claim, sent_ms: int, *, is_wanted: bool) -> None:
         desk = Desk(
