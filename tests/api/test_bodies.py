@@ -147,7 +147,7 @@ async def test_a_wrong_member_is_named_by_its_pointer(
     [
         {"deadline": {"by": "06:00"}}, {"waitFor": []}, {"steps": []}, {"concurrencyKey": "k"}, {"startWithinSec": 5},
         {"overlap": {"mode": "queue"}}, {"overlap": {"mode": "replace"}}, {"overlap": {"mode": "skip", "limit": 3}},
-        {"schedule": {"after": "job"}}, {"target": {"type": "pool"}},
+        {"schedule": {"after": "job"}},
     ],
 )  # fmt: skip
 async def test_what_later_versions_bring_is_refused_as_such(acme: Client, change: dict[str, Any]) -> None:

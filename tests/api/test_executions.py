@@ -242,7 +242,7 @@ async def test_an_explanation_says_what_it_waits_for(acme: Client) -> None:
     await claim_again(acme, execution["executionId"])
     running = await acme.get(f"{path}/explanation")
 
-    assert waiting.json["waitsFor"] == "a worker"
+    assert waiting.json["waitsFor"] == "a worker of the pool fargate"
     assert waiting.json["executionId"] == execution["executionId"]
     assert "attempt 1" in running.json["waitsFor"]
 

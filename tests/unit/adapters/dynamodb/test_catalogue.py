@@ -8,7 +8,7 @@ import pytest
 from tests.contract.aws_grid import cases_of_executions, cases_of_heads
 from tickwright.adapters.dynamodb.requests.catalogue import CATALOGUE, request_of
 from tickwright.domain import journal, leases, own_payloads, redrive_orders, tenants
-from tickwright.domain.changes import calendars, executions, heads, moves
+from tickwright.domain.changes import calendars, executions, heads, moves, pools
 
 
 def changes_in(module: ModuleType) -> set[type]:
@@ -22,7 +22,7 @@ def changes_in(module: ModuleType) -> set[type]:
 
 @pytest.mark.parametrize(
     "module",
-    [executions, heads, moves, calendars, journal, leases, own_payloads, redrive_orders, tenants],
+    [executions, heads, moves, calendars, pools, journal, leases, own_payloads, redrive_orders, tenants],
     ids=lambda module: module.__name__,
 )
 def test_every_change_has_a_request(module: ModuleType) -> None:

@@ -21,6 +21,7 @@ from tickwright.api.specs import check_target, read_moment, read_shaped
 from tickwright.api.views import execution_json, job_json, job_summary_json, spec_members, version_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import JobSpec
 from tickwright.domain.limits import EFFECTIVE_AHEAD_S_MAX, STANDARD
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
@@ -28,6 +29,7 @@ from tickwright.domain.secrets import edit_problems
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions
 from tickwright.services.named_calendars import calendars_named, calendars_of_edit
+from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import Edit, cross_check
 from tickwright.services.run_now import run_now
 from tickwright.services.submit import RequestKey, Submitted, submit
@@ -87,6 +89,7 @@ async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
         spec = read_shaped(call, body, job_id, call.kit.clock.now())
         check_target(call, spec)
         granted(await calendars_named(call.kit, call.tenant_id, from_compact(spec.schedule)))
+        await _check_pool(call, spec)
     except Refused:
         # A repeat is judged as the first was: its runAt may be over by now, or its calendar retired, and its answer is
         # still the same (SEM-IDEM-1).
@@ -98,6 +101,12 @@ async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
     if not submitted.replayed:
         cross_check(call.kit, call.api.second_engine, submitted)
     return submitted
+
+
+async def _check_pool(call: Call, spec: JobSpec) -> None:
+    refusal = await pool_refusal(call.kit, call.tenant_id, spec)
+    if refusal is not None:
+        raise Refused(refusal)
 
 
 async def list_all(call: Call) -> Response:
@@ -154,6 +163,7 @@ async def _edit(call: Call, body: JobBody, view: JobView) -> Response:
         raise invalid_fields(problems)
     check_target(call, spec)
     granted(await calendars_of_edit(call.kit, call.tenant_id, _id(call), from_compact(spec.schedule)))
+    await _check_pool(call, spec)
     effective_from = _effective_from(call)
     drops = call.asked(EditQuery).drop_waiting == "true"
     if validate_only.is_asked(call):

@@ -21,6 +21,9 @@ from tickwright.api import (
     executions,
     installation,
     jobs,
+    pool_answers,
+    pool_bodies,
+    pools,
     schedules,
     webhooks,
 )
@@ -62,6 +65,7 @@ _READ, _WRITE, _WORK = Scope.JOBS_READ, Scope.JOBS_WRITE, Scope.EXECUTIONS_RUN
 _DEAD = Scope.DEAD_LETTERS
 _JOBS, _JOB, _EXECUTION = "/v1/jobs", "/v1/jobs/{jobId}", "/v1/executions/{executionId}"
 _CALENDAR, _LETTERS = "/v1/calendars/{name}", "/v1/dead-letters"
+_POOL = "/v1/pools/{name}"
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
@@ -157,6 +161,15 @@ ROUTES: tuple[Route, ...] = (
           query=bodies.Query, answer=answers.CalendarVersionsJson, says="List a calendar's versions, newest first"),
     Route(method="GET", path=f"{_CALENDAR}/versions/{{version}}", endpoint=calendars.get_one_version, scope=_READ,
           answer=answers.CalendarJson, headers=("If-None-Match",), says="Get a version of a calendar"),
+    Route(method="GET", path="/v1/pools", endpoint=pools.list_all, scope=_READ, query=bodies.Query,
+          answer=pool_answers.PoolsJson, says="List pools by name"),
+    Route(method="PUT", path=_POOL, endpoint=pools.put, scope=_WRITE, body=pool_bodies.PoolBody,
+          answer=pool_answers.PoolJson, may_create=True, headers=("If-Match",), refusals=(412,),
+          says="Create a pool, or describe it anew"),
+    Route(method="GET", path=_POOL, endpoint=pools.get, scope=_READ, answer=pool_answers.PoolJson,
+          headers=("If-None-Match",), says="Get a pool"),
+    Route(method="POST", path=f"{_POOL}/claim", endpoint=pools.claim, scope=_WORK, body=pool_bodies.ClaimBody,
+          answer=pool_answers.ClaimsJson, says="Claim executions for a machine of the tenant's own"),
     Route(method="GET", path="/v1/herd", endpoint=schedules.herd, scope=_READ, query=bodies.HerdQuery,
           answer=answers.HerdJson, says="Count the ticks of the coming day by minute"),
     Route(method="GET", path="/v1/zone-changes", endpoint=schedules.zones, scope=_READ, query=bodies.Query,

@@ -17,6 +17,7 @@ from tickwright.domain.outcomes import FieldProblem
 ERRORS_MAX = 20
 _CHARS_SHOWN = 40
 _BITS_SHOWN = 128
+_UNION = "target"  # the one member whose shape its `type` decides
 
 # Names and values that semantics.md has, and that this version does not do yet.
 LATER_MEMBERS = frozenset(
@@ -27,7 +28,6 @@ LATER_MEMBERS = frozenset(
 )  # fmt: skip
 LATER_VALUES: Mapping[str, frozenset[str]] = {
     "/overlap/mode": frozenset({"queue", "replace"}),
-    "/target/type": frozenset({"pool"}),
 }
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -67,20 +67,29 @@ def _problem(detail: ErrorDetails, value: object, prefix: str) -> FieldProblem:
 
 
 def _steps(detail: ErrorDetails, value: object) -> tuple[int | str, ...]:
-    """The location as the body has it: pydantic puts the names of a union's branches in between."""
+    """The location as the body has it: pydantic puts the name of a union's branch behind the union's own."""
     steps: list[int | str] = []
     here: Any = value
     *outer, last = detail["loc"] or ("",)
+    is_tagged = False
     for step in outer:
+        if not is_tagged and _is_branch(here, steps, step):
+            is_tagged = True
+            continue
         try:
             here = here[step]
         except (KeyError, IndexError, TypeError):
             continue
+        is_tagged = False
         steps.append(step)
-    if last == "" or not isinstance(here, dict | list):
+    if last == "" or not isinstance(here, dict | list) or (not is_tagged and _is_branch(here, steps, last)):
         return tuple(steps)
-    is_branch = isinstance(here, dict) and here.get("type") == last and last not in here
-    return tuple(steps) if is_branch else (*steps, str(last)[: 2 * _CHARS_SHOWN] if isinstance(last, str) else last)
+    return (*steps, str(last)[: 2 * _CHARS_SHOWN] if isinstance(last, str) else last)
+
+
+def _is_branch(here: object, steps: list[int | str], step: int | str) -> bool:
+    """Whether a step is the kind of the target that is there: a pool's is also the name of a member."""
+    return steps[-1:] == [_UNION] and isinstance(here, dict) and here.get("type") == step
 
 
 def _later(pointer: str, detail: ErrorDetails) -> str | None:

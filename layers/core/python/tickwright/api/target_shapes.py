@@ -77,6 +77,14 @@ class PythonTarget(Shape):
     handler: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$", examples=["nightly-report"])]
 
 
+class PoolTarget(Shape):
+    """Waits for a machine of the tenant's own: it claims from the pool, and knows what the handler's name means."""
+
+    type: Literal["pool"]
+    pool: Annotated[str, Field(min_length=1, max_length=limits.POOL_NAME_CHARS_MAX, examples=["gpu"])]
+    handler: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$", examples=["billing.nightly"])]
+
+
 class LambdaTarget(Shape):
     """Invokes a function with what an `http` target is told. What it returns is the result."""
 
@@ -146,6 +154,13 @@ class EcsTaskTarget(Shape):
 
 
 Target = Annotated[
-    HttpTarget | PythonTarget | LambdaTarget | SqsTarget | EventBridgeTarget | StepFunctionsTarget | EcsTaskTarget,
+    HttpTarget
+    | PythonTarget
+    | PoolTarget
+    | LambdaTarget
+    | SqsTarget
+    | EventBridgeTarget
+    | StepFunctionsTarget
+    | EcsTaskTarget,
     Field(discriminator="type"),
 ]

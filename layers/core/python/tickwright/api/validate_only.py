@@ -15,6 +15,7 @@ from tickwright.domain.job_lint import job_lint
 from tickwright.domain.jobs import JobSpec
 from tickwright.domain.schedules import from_compact
 from tickwright.services.named_calendars import calendars_named
+from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import Edit, Question, name_refusal, preview_edit, preview_schedule
 
 NO_JOB_YET = JobId("")
@@ -27,7 +28,8 @@ def is_asked(call: Call) -> bool:
 
 async def would_create(call: Call, spec: JobSpec) -> Response:
     """POST /v1/jobs?validateOnly=true."""
-    refusal = await name_refusal(call.kit, call.tenant_id, spec.name, None)
+    refusal = await pool_refusal(call.kit, call.tenant_id, spec)
+    refusal = refusal or await name_refusal(call.kit, call.tenant_id, spec.name, None)
     if refusal is not None:
         raise Refused(refusal)
     schedule = from_compact(spec.schedule)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from tickwright.domain import limits
 from tickwright.domain.jobs import Target
+from tickwright.domain.pools import is_pool_name
 from tickwright.domain.problems import Problems
 
 _URL = re.compile(r"https?://[^\s/?#]+[^\s]*")
@@ -79,6 +80,13 @@ def _check_python(problems: Problems, settings: Settings) -> None:
         )
 
 
+def _check_pool(problems: Problems, settings: Settings) -> None:
+    if not is_pool_name(str(settings.get("pool"))):
+        advice = f"{str(settings.get('pool'))[:100]!r} is not the name of a pool of yours, as gpu."
+        problems.add("/target/pool", "invalid_name", advice)
+    _check_python(problems, settings)
+
+
 def _check_lambda(problems: Problems, settings: Settings) -> None:
     if "completion" in settings and settings.get("invocation") != "event":
         advice = "completion belongs to invocation event: the answer of any other ends the attempt; leave it out."
@@ -110,6 +118,7 @@ def _check_arn(problems: Problems, name: str, value: object) -> None:
 _CHECKS: Mapping[str, Callable[[Problems, Settings], None]] = {
     "http": _check_http,
     "python": _check_python,
+    "pool": _check_pool,
     "lambda": _check_lambda,
     "sqs": _nothing_more,
     "eventbridge": _check_eventbridge,

@@ -116,21 +116,29 @@ def _told(kit: Kit, refusal: Refusal) -> Over | NotNow:
 async def _attempt(
     worker: Worker, claimed: Claimed, definition: Definition | None, log: LogTail
 ) -> UserResult | Refusal:
-    now = worker.kit.clock.now()
+    given = await what_to_run(worker.kit, Started(claimed=claimed, definition=definition))
+    if not isinstance(given, Definition):
+        return given
+    runner = worker.runners.get(given.spec.target.kind)
+    if runner is None:
+        known = ", ".join(sorted(worker.runners))
+        message = f"This worker runs no {given.spec.target.kind!r} targets, only {known}."
+        return Fatal(error=an_error("UnknownTarget", message))
+    result = await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, given)
+    return result if isinstance(result, Refusal) else without_secrets(result, given.spec)
+
+
+async def what_to_run(kit: Kit, started: Started) -> Definition | Failure | Fatal:
+    """The definition that a claimed execution runs with; or how its attempt ends before it has begun."""
+    claimed, definition, now = started.claimed, started.definition, kit.clock.now()
     if deadline_of(claimed.execution) <= now:
         return _out_of_time(claimed, now)  # what came too late is not started
     if definition is None or definition.version != claimed.execution.job_version:
         return Fatal(error=an_error("DefinitionMissing", "The job's definition of this version does not exist."))
-    runner = worker.runners.get(definition.spec.target.kind)
-    if runner is None:
-        known = ", ".join(sorted(worker.runners))
-        message = f"This worker runs no {definition.spec.target.kind!r} targets, only {known}."
-        return Fatal(error=an_error("UnknownTarget", message))
-    given = await with_own_payload(worker.kit, claimed.execution, definition)
+    given = await with_own_payload(kit, claimed.execution, definition)
     if given is None:
         return Fatal(error=an_error("PayloadMissing", "The payload that this run was asked for with does not exist."))
-    result = await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, given)
-    return result if isinstance(result, Refusal) else without_secrets(result, given.spec)
+    return given
 
 
 def _stopping_ms(durations: Durations) -> int:

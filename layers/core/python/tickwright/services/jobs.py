@@ -147,7 +147,7 @@ def explain(execution: Execution, now: Instant) -> Explanation:
             return Explanation(waits_for="its time", since=execution.created_at, starts_at=execution.scheduled_at)
         case State.QUEUED | State.WAITING:
             due = execution.scheduled_at
-            return Explanation(waits_for="a worker", since=due, starts_at=max(now, due))
+            return Explanation(waits_for=f"a worker of the pool {execution.pool}", since=due, starts_at=max(now, due))
         case State.RETRY:
             words = f"its next attempt, {execution.attempt + 1} of {execution.max_attempts}{reason}"
             return Explanation(waits_for=words, since=execution.created_at, starts_at=execution.retry_at)

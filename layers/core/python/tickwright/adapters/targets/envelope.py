@@ -4,9 +4,9 @@ The executionId is the idempotency key for side effects, the leaseEpoch the fenc
 SEM-TARGET-3, SEM-CHECKPOINT-1.
 """
 
-import hashlib
 from collections.abc import Mapping
 
+from tickwright.domain import traces
 from tickwright.domain.instants import to_rfc3339
 from tickwright.ports.runner import Invocation
 
@@ -50,10 +50,8 @@ def headers_of(invocation: Invocation) -> dict[str, str]:
 
 
 def traceparent(invocation: Invocation) -> str:
-    """One trace an execution, one span an attempt (W3C Trace Context), the same for whoever computes it."""
-    trace = hashlib.sha256(invocation.execution.ref.id.encode()).hexdigest()[:32]
-    span = hashlib.sha256(f"{invocation.execution.ref.id} {invocation.epoch}".encode()).hexdigest()[:16]
-    return f"00-{trace}-{span}-01"
+    """The trace and the span of an attempt."""
+    return traces.traceparent(invocation.execution.ref, invocation.epoch)
 
 
 def _quoted(text: str) -> str:

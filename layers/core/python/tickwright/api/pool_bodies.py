@@ -1,0 +1,43 @@
+"""What the endpoints of pools take.
+
+Must not know the rules behind the shapes. Promise: SEM-API-1.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tickwright.api.bodies import WorkerName
+from tickwright.api.shapes import Shape
+from tickwright.domain import limits
+
+WAIT_S_MAX = 20  # under the 29 s that API Gateway waits for an answer, and as long as a long poll of SQS
+_REQUEST_CHARS_MAX = 64
+
+
+class PoolBody(Shape):
+    """A fleet of the tenant's own: its machines pull what jobs with a `pool` target are due for."""
+
+    description: Annotated[str, Field(max_length=limits.DESCRIPTION_CHARS_MAX)] | None = None
+
+
+class ClaimBody(Shape):
+    """A machine asks for work."""
+
+    worker_id: WorkerName
+    most: Annotated[int, Field(ge=1, le=limits.MESSAGES_A_BATCH)] = Field(
+        default=1, alias="max", description="How many executions it has room for."
+    )
+    wait_sec: Annotated[int, Field(ge=0, le=WAIT_S_MAX)] = Field(
+        default=0, description="How long to wait for the first. Each is claimed when it is due, never before."
+    )
+    lanes: Annotated[list[Literal["high", "normal", "low"]], Field(min_length=1, max_length=3)] | None = Field(
+        default=None, description="Only jobs of these priorities; all if absent. Higher ones are granted first."
+    )
+    request_id: Annotated[str, Field(min_length=1, max_length=_REQUEST_CHARS_MAX, pattern=r"^[\x21-\x7E]+$")] | None = (
+        Field(
+            default=None,
+            description="Fresh for each claim. The same again within an hour, from the same worker, claims nothing "
+            "new: it is answered with those executions of the first answer that the worker still holds.",
+        )
+    )
