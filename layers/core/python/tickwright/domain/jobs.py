@@ -109,12 +109,12 @@ class JobSpec:
     owner: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()  # pointers to the values that nobody is shown: domain/secrets.py
 
     @property
     def pool(self) -> PoolName:
         """Whose workers run it."""
         return pool_of(self.target, self.timeout_s)
-    secrets: tuple[str, ...] = ()  # pointers to the values that nobody is shown: domain/secrets.py
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

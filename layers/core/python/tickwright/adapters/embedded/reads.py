@@ -194,14 +194,6 @@ def pools(connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, af
     return _listing(rows, limit, lambda row: POOLS.codec.load(row[0]), lambda found: found.name)
 
 
-def pools(
-    connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, after_key: str | None
-) -> Listing[Pool]:
-    """By the primary key. No pool has an empty name, so the first comes behind it."""
-    rows = connection.execute(_POOLS, (*pool_key(tenant_id, after_key or ""), limit + 1)).fetchall()
-    return _listing(rows, limit, lambda row: POOLS.codec.load(row[0]), lambda found: found.name)
-
-
 def _attention_place(after_key: str | None) -> tuple[int, str, str]:
     if after_key is None:
         return _AFTER_ALL_INSTANTS, "", ""
