@@ -77,7 +77,7 @@ check: setup static generated ## The fast part: format, lint, types, imports, ho
 static: setup ## Format, lint, types and import contracts
 	ruff format --check --quiet --output-format concise .
 	ruff check --quiet --output-format concise .
-	mypy --no-error-summary layers/core/python layers/sdk/python functions infra app.py tests tools
+	mypy --no-error-summary layers/core/python layers/sdk/python functions infra app.py tests tools examples
 	@echo lint-imports; said=$$(lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
 
 .PHONY: format
@@ -152,6 +152,10 @@ pairs: setup ## Any two operations on one job, every order of their calls, every
 .PHONY: scenario
 scenario: setup ## The fleet dies, traffic triples, the store fails over: NAME=fleet-crash, spike or db-failover (SIZE=)
 	@$(PY) -m tests.scenarios $(NAME) $(if $(SIZE),--size $(SIZE)) $(ARGS)
+
+.PHONY: demo-billing
+demo-billing: setup ## A worker is frozen past its lease, another finishes: the thawed one's bill is refused
+	@$(PY) -m examples.billing
 
 .PHONY: fuzz
 fuzz: setup ## Guided bytes, requests from the OpenAPI, operations beside a model: so many seconds each (SECONDS=54 ONLY=)

@@ -104,7 +104,7 @@ def scripted() -> Iterator[Scripted]:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
-        def handle_error(self, *asked: Any) -> None:
+        def handle_error(self, *asked: Any) -> None:  # noqa: ANN401 - socketserver's
             """A client that has gone is no error here."""
             if not isinstance(sys.exception(), ConnectionError):
                 super().handle_error(*asked)

@@ -1,0 +1,1 @@
+"""Programs that show what the product does; each is run by a test."""
