@@ -15,7 +15,7 @@ from typing import Any
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, IncompleteRead
 from urllib3.util import Timeout, Url, parse_url
 
 from tickwright.adapters.clock_system import SystemClock
@@ -149,6 +149,8 @@ def _answer(door: Door, post: _Post) -> Answer:
         )
         try:
             body = response.read(ANSWER_BYTES_MAX + 1)
+            if len(body) <= ANSWER_BYTES_MAX and response.length_remaining:
+                raise IncompleteRead(len(body), response.length_remaining)  # whoever hung up may not have done it
             return Answer(
                 status=response.status, reason=response.reason or "", headers=dict(response.headers), body=body
             )
