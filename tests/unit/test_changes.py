@@ -23,8 +23,8 @@ from tickwright.domain.changes.executions import (
     StrikeOwed,
     Succeed,
 )
-from tickwright.domain.changes.moves import Cancel, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
+from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import TERMINAL, TRANSITIONS, Effect, Event, Fence, Guard, Row, State
@@ -41,6 +41,7 @@ OWE: dict[str, Any] = {"now": NOW, "owed": frozenset({Owed.ACTIVE}), "ttl": None
 ERROR = ErrorSummary(error_class="ValueError", message="no")
 LATER = Instant(NOW + 10_000)
 NOTED, TOLD = Noted(progress=0.25, checkpoint='"a"'), Noted(progress=0.5, checkpoint='"b"')
+SET_ASIDE = Discarded(at=TICK, reason="wanted no more")
 NO_LEASE = (None, None, None)
 
 
@@ -93,6 +94,8 @@ def asked(epoch: Epoch, seen: State, lease_until: Instant) -> Iterator[Asked]:
     yield Asked(release, Event.RELEASE, State.RETRY, epoch, State.RETRY)
     redrive = Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=2, run_deadline_at=LATER)
     yield Asked(redrive, Event.REDRIVE, State.QUEUED, epoch, State.DEAD)
+    discard = Discard(ref=ref, seen_epoch=epoch, now=NOW, reason="not wanted")
+    yield Asked(discard, Event.DISCARD, State.DEAD, epoch, State.DEAD)
 
 
 def stored(state: State) -> Iterator[Execution]:
@@ -106,8 +109,10 @@ def stored(state: State) -> Iterator[Execution]:
         (NOW, Instant(NOW + 1)) if state is State.RETRY else (None,),
         (None, "3") if state in {State.WAITING, State.RETRY} else (None,),
         (frozenset(), frozenset({Owed.DEAD_LETTER})) if state is State.DEAD else (frozenset(),),
+        (None, SET_ASIDE) if state is State.DEAD else (None,),
     )
-    for attempt, retry_afters, lease_until, deadline_at, retry_at, wait_key, owed in facts:
+    for attempt, retry_afters, lease_until, deadline_at, retry_at, wait_key, owed, discarded in facts:
+        listed = {"failed_at": None} if state is not State.DEAD or discarded else {}
         yield an_execution(
             state=state,
             lease_epoch=EPOCH,
@@ -120,6 +125,8 @@ def stored(state: State) -> Iterator[Execution]:
             wait_at=None if wait_key is None else NOW,
             owed=owed,
             noted=NOTED,
+            discarded=discarded,
+            **listed,
         )
 
 
@@ -139,6 +146,8 @@ def guard_holds(guard: Guard, old: Execution) -> bool:
             return old.retry_afters < limits.RETRY_AFTER_MAX
         case Guard.NOTHING_OWED:
             return not old.owed
+        case Guard.ON_THE_LIST:
+            return not old.owed and old.discarded is None
 
 
 def fence_opens(fence: Fence, old: Execution, by: Asked) -> bool:
@@ -204,10 +213,14 @@ def _everything_asked(old: Execution) -> Iterator[Asked]:
 def _effects(old: Execution, new: Execution, entry: Row) -> set[Effect]:
     """Read off the item what was done; what cannot be told from this item is taken from the row."""
     seen = {
-        Effect.RAISE_EPOCH: new.lease_epoch == old.lease_epoch + 1 and new.generation == old.generation,
+        Effect.RAISE_EPOCH: new.lease_epoch == old.lease_epoch + 1
+        and new.generation == old.generation
+        and new.discarded is None,
+        Effect.SET_ASIDE: (new.lease_epoch, new.failed_at) == (old.lease_epoch + 1, None)
+        and new.discarded == Discarded(at=NOW, reason="not wanted"),
         Effect.REOPEN: (new.generation, new.lease_epoch) == (old.generation + 1, old.lease_epoch + 1)
         and (new.max_attempts, new.run_deadline_at) == (old.attempt + 2, LATER)
-        and (new.finished_at, new.failed_at, new.ttl) == (None, None, None),
+        and (new.finished_at, new.failed_at, new.discarded, new.ttl) == (None, None, None, None),
         Effect.COUNT_ATTEMPT: new.attempt == old.attempt + 1,
         Effect.UNCOUNT_ATTEMPT: new.attempt == old.attempt - 1,
         Effect.GRANT_LEASE: new.claim_token == an_id(7)

@@ -61,7 +61,9 @@ class RedriveOrderBody(Shape):
     """An order to redrive what a filter finds among what has died by now."""
 
     filter: DeadFilterBody
-    dry_run: bool = Field(default=False, description="Nothing is written, and the answer, 200, is a count and a few.")
+    only_count: bool = Field(
+        default=False, alias="dryRun", description="Nothing is written, and the answer, 200, is a count and a few."
+    )
     rate_per_min: Annotated[int, Field(ge=1, le=RATE_PER_MIN_MAX)] = RATE_PER_MIN_DEFAULT
     canary: CanaryBody | None = None
 

@@ -80,7 +80,7 @@ async def order(call: Call) -> Response:
     """POST /v1/dead-letters/redrives."""
     body = call.read(RedriveOrderBody)
     wanted = _wanted(body.filter, _BODY)
-    if body.dry_run:
+    if body.only_count:
         return json_response(200, dry_run_json(await count_dead(call.kit, call.tenant_id, wanted)))
     request = required_key(call.request, call.value)
     canary = body.canary

@@ -29,10 +29,14 @@ _WRITES_AT_ONCE = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """A dead execution with what it was given; `definition` None if its version does not exist."""
+    """A dead execution with what it was given; `definition` None if its version does not exist.
+
+    `secrets`: what the job hides by now, whatever its version of then did.
+    """
 
     execution: Execution
     definition: Definition | None
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +122,13 @@ async def inspect(kit: Kit, tenant_id: TenantId, execution_id: str) -> DeadLette
         return Refusal(code=Code.NOT_FOUND, detail=detail)
     definition = await kit.store.definition(execution.job_id, execution.job_version)
     given = None if definition is None else await with_own_payload(kit, execution, definition)
-    return DeadLetter(execution=execution, definition=given)
+    return DeadLetter(execution=execution, definition=given, secrets=await _secrets_by_now(kit, execution))
+
+
+async def _secrets_by_now(kit: Kit, execution: Execution) -> tuple[str, ...]:
+    head = await kit.store.head(execution.job_id)
+    current = None if head is None else await kit.store.definition(head.job_id, head.definition_version)
+    return () if current is None else current.spec.secrets
 
 
 async def discard_each(
