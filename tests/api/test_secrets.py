@@ -151,3 +151,14 @@ async def test_an_etag_tells_nothing_of_a_secret(acme: Client) -> None:
     assert (other.status, back.status) == (200, 200)
     assert (await kept(acme, job["jobId"]))["payload"] == BODY["payload"]
     assert shown(other) == shown(back) == MASKED
+
+
+@pytest.mark.parametrize("value", ["s3cr3t\u00e9", "s3cr3t\n", 7, "s3cr3t" * 500])
+async def test_a_refused_header_is_not_repeated(acme: Client, value: object) -> None:
+    """The refusal says what is wrong with its value, and not the value."""
+    target = BODY["target"] | {"headers": {"Authorization": value}}
+    got = await acme.post("/v1/jobs", BODY | {"target": target})
+
+    assert got.status == 422
+    assert [pointer for pointer, _ in got.errors()] == ["/target/headers/Authorization"]
+    assert says_nothing(got)

@@ -145,7 +145,9 @@ def _remedy(detail: ErrorDetails) -> str:
         case "value_error":
             return str(context["error"])
         case _:
-            return f"{detail['msg'].removeprefix('Input ').capitalize()}; it is {_shown(detail['input'])}."
+            said = detail["msg"].removeprefix("Input ").capitalize()
+            # A header may be a secret, and refusals are logged by those who get them.
+            return f"{said}." if "headers" in detail["loc"] else f"{said}; it is {_shown(detail['input'])}."
 
 
 def _shown(value: object) -> str:
