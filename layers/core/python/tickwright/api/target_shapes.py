@@ -129,7 +129,7 @@ class StepFunctionsTarget(Shape):
     completion: Completion | None = _COMPLETION
 
 
-class EcsTaskTarget(Shape):
+class EcsTarget(Shape):
     """Starts a container, whose variable TICKWRIGHT_EXECUTION holds what an `http` target is told; once for all tries.
 
     TICKWRIGHT_EXECUTION_ID and TICKWRIGHT_LEASE_EPOCH stand beside it. The payload may have 3,072 bytes.
@@ -137,7 +137,7 @@ class EcsTaskTarget(Shape):
 
     type: Literal["ecsTask"]
     cluster_arn: Arn
-    task_definition_arn: Arn
+    family_arn: Arn = Field(alias="taskDefinitionArn")
     container_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}$")]
     launch_type: Literal["FARGATE", "EC2", "EXTERNAL"] | None = Field(default=None, description="`FARGATE` if absent.")
     capacity_provider: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}$")] | None = Field(
@@ -161,6 +161,6 @@ Target = Annotated[
     | SqsTarget
     | EventBridgeTarget
     | StepFunctionsTarget
-    | EcsTaskTarget,
+    | EcsTarget,
     Field(discriminator="type"),
 ]
