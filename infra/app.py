@@ -33,5 +33,5 @@ def build_app(
     for stack in stacks.values():
         cdk.Tags.of(stack).add("tickwright:stage", settings.stage)
     if silenced:
-        acknowledge(stacks)
+        acknowledge(stacks, stage=settings.stage)
     return app

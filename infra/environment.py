@@ -10,6 +10,15 @@ PAGE_SECRET = "TICKWRIGHT_PAGE_SECRET"  # noqa: S105 - a name
 TARGETS = "TICKWRIGHT_TARGETS"
 WEBHOOK_KEY = "TICKWRIGHT_WEBHOOK_KEY"
 
+# What a machine of the fleet is told besides: which service it is of, its places, its handlers, what it has for a stop.
+FLEET = (
+    "TICKWRIGHT_FLEET",
+    "TICKWRIGHT_PLACES",
+    "TICKWRIGHT_HANDLERS",
+    "TICKWRIGHT_STOP_S",
+    "AWS_DEFAULT_REGION",
+)
+
 # What every function gets, in the order in which the product's settings read them.
 VARIABLES = (
     "TICKWRIGHT_STAGE",
@@ -37,5 +46,9 @@ VARIABLES = (
 
 def variables_of(function: str) -> tuple[str, ...]:
     """The variables of one function, by its name."""
-    own = {"api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY), "worker": (TARGETS, WEBHOOK_KEY)}
+    own = {
+        "api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY),
+        "worker": (TARGETS, WEBHOOK_KEY),
+        "fargate": (TARGETS, WEBHOOK_KEY, *FLEET),
+    }
     return (*VARIABLES, *own.get(function, ()))

@@ -86,7 +86,7 @@ class ImageSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSettings:
-    """The pool `fargate`. No image: the one of this repository, which has no handlers. No network: a small one of its own.
+    """The pool `fargate`. No image: this repository's, which has no handlers. No network: a small one of its own.
 
     `handlers` is where the image has its handlers, as module:name. `scales` is for places that cannot scale.
     """

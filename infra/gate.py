@@ -22,6 +22,7 @@ from infra.context import ROOT, context_of_cdk_json
 from infra.parity import compare
 from infra.policy.acknowledgements import ACKNOWLEDGED
 from infra.policy.checks import Finding, check
+from infra.policy.container_checks import check_containers
 from infra.policy.packages import check_packages
 from infra.policy.templates import Templates
 from infra.settings import STAGES, Settings
@@ -54,7 +55,9 @@ def _findings_of(settings: Settings) -> Iterator[Finding]:
     outdir = _OUT / settings.stage
     context = context_of_cdk_json(packaging=settings.stage == _PACKED)
     yield from synthesise(settings, context=context, outdir=outdir)
-    yield from check(read(outdir))
+    templates = read(outdir)
+    yield from check(templates)
+    yield from check_containers(templates)
     if "missing" in json.loads((outdir / "manifest.json").read_text(encoding="utf-8")):
         yield Finding("lookup", settings.stage, "needs an account to be synthesised")
 
@@ -117,7 +120,7 @@ def acknowledged(settings: Settings, *, outdir: Path) -> tuple[int, list[Finding
     stale = [
         Finding("stale-acknowledgement", place, f"{rule} is silenced here, and says nothing")
         for row in ACKNOWLEDGED
-        for rule in row.rules
+        for rule in row.rules_in(settings.stage)
         for place in row.where
         if not any(rule == name and f"{where}/".startswith(f"{place}/") for name, where in met)
     ]

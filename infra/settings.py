@@ -143,7 +143,6 @@ class Settings:
         assert sum(len(pattern) for pattern in patterns) <= TARGETS_CHARS_MAX
 
 
-
 def _fleet(*, cpu: int, memory_mib: int, machines_min: int, machines_max: int, on_demand: int) -> FleetSettings:
     """Two services: what must not wait has certain machines, what may wait has Spot ones.
 

@@ -10,8 +10,8 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Iterator
+from dataclasses import asdict
 
-from functions.fargate_worker.health import serve_health
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.pools import FARGATE
 from tickwright.fleet_settings import FleetRefused, fleet_from_environment
@@ -19,6 +19,7 @@ from tickwright.loops.census import CensusLoop
 from tickwright.loops.guard import GuardLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.wiring.fleet import Machine, machine_from_env
+from tickwright_sdk.health import Health, serving
 
 REFUSED = 2  # the exit status of a machine whose environment cannot be
 
@@ -37,18 +38,19 @@ async def serve(machine: Machine) -> None:
     )
     _stop_on_signals(worker, stop)
 
-    def facts() -> dict[str, object]:
-        return {"fleet": settings.fleet, "atWork": worker.at_work, "draining": stop.is_set()}
+    def condition() -> Health:
+        hands = machine.hands.condition()
+        facts = {"fleet": settings.fleet, "atWork": worker.at_work, "draining": stop.is_set()}
+        return Health(is_well=hands.is_well, body=facts | asdict(hands))
 
-    health = await serve_health(settings.health_port, facts)
-    beside = [asyncio.create_task(one) for one in _beside(machine, worker, stop)]
-    try:
-        await worker.run(stop)
-    finally:
-        health.close()
-        for one in beside:
-            one.cancel()
-        machine.close()
+    async with serving(condition, host="127.0.0.1", port=settings.health_port):
+        beside = [asyncio.create_task(one) for one in _beside(machine, worker, stop)]
+        try:
+            await worker.run(stop)
+        finally:
+            for one in beside:
+                one.cancel()
+            await machine.hands.close()
 
 
 def _beside(machine: Machine, worker: WorkerLoop, stop: asyncio.Event) -> Iterator[Coroutine[None, None, None]]:

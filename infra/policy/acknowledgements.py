@@ -10,16 +10,20 @@ from dataclasses import dataclass
 import aws_cdk as cdk
 from constructs import Construct
 
-from infra.settings import LANES
+from infra.settings import LANES, STAGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged:
-    """A rule that does not apply to some constructs, by `Stack/construct/path`."""
+    """A rule that does not apply to some constructs, by `Stack/construct/path`. `<stage>` is the stage's name."""
 
     rules: tuple[str, ...]
     where: tuple[str, ...]
     reason: str
+
+    def rules_in(self, stage: str) -> tuple[str, ...]:
+        """What the packs call them in this stage."""
+        return tuple(rule.replace("<stage>", stage) for rule in self.rules)
 
 
 _LOOPS = ("Core/Scheduler", "Core/Watch")
@@ -28,6 +32,8 @@ _UNDELIVERED = (
     *(f"Core/{pool}{lane.capitalize()}Lane/Undelivered" for pool in ("", "Fargate") for lane in LANES),
     "Core/PoolsUndelivered",
 )
+_FLEET = tuple(f"Workers/Fleet/{name}" for name in STAGES["prod"].fleet.services)
+_ARN = "<AWS::Region>:<AWS::AccountId>"
 _OPEN_METHODS = ("Api/Gateway/Default/v1/health/GET", "Api/Gateway/Default/v1/openapi.json/GET")
 _PUSH_TO_LOGS = "Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
 
@@ -36,6 +42,26 @@ ACKNOWLEDGED = (
         rules=("AwsSolutions-IAM5[Resource::*]",),
         where=tuple(f"{function}/Role" for function in _FUNCTIONS),
         reason="xray:PutTraceSegments and xray:PutTelemetryRecords know no resources; every other right names its own.",
+    ),
+    Acknowledged(
+        rules=(f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:{_ARN}:tickwright-<stage>-pool-*]",),
+        where=tuple(f"{place}/Role" for place in (*_LOOPS, "Api/Api", "Workers/Worker", *_FLEET)),
+        reason="Queues of tenants' pools are made while the installation runs: whose they are is in how they begin.",
+    ),
+    Acknowledged(
+        rules=(f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ecs:{_ARN}:task/<FleetClusterE89F8D7D>/*]",),
+        where=tuple(f"{place}/Role" for place in _FLEET),
+        reason="A machine protects itself from being scaled in. Machines come and go: they are named by their cluster.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-IAM5[Resource::*]",),
+        where=tuple(f"{place}/Definition/ExecutionRole" for place in _FLEET),
+        reason="ecr:GetAuthorizationToken knows no resources; what may be pulled, written and read is named.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-ECS2",),
+        where=tuple(f"{place}/Definition" for place in _FLEET),
+        reason="The variables are names and numbers, those of the functions among them; secrets are told by reference.",
     ),
     Acknowledged(
         rules=("AwsSolutions-L1", "Serverless-LambdaLatestVersion"),
@@ -69,6 +95,11 @@ ACKNOWLEDGED = (
         where=("Core/DeadExecutions",),
         reason="Copies of dead executions for people and their tools: no function receives from it, so nothing can fail"
         " to be received, and the DEAD state in the store is the truth.",
+    ),
+    Acknowledged(
+        rules=("AwsSolutions-SQS3",),
+        where=("Core/PoolsUndelivered",),
+        reason="It is a dead-letter queue, of queues that no template names: tenants' pools are made while it runs.",
     ),
     Acknowledged(
         rules=("Serverless-LambdaEventSourceMappingDestination",),
@@ -117,14 +148,14 @@ ACKNOWLEDGED = (
 )
 
 
-def acknowledge(stacks: Mapping[str, cdk.Stack]) -> None:
+def acknowledge(stacks: Mapping[str, cdk.Stack], *, stage: str) -> None:
     """Silence the findings of the table; a place that does not exist in this stage has none."""
     for row in ACKNOWLEDGED:
         for place in row.where:
             construct = find(stacks, place)
             if construct is not None:
                 cdk.Validations.of(construct).acknowledge(
-                    *(cdk.Acknowledgment(id=rule, reason=row.reason) for rule in row.rules)
+                    *(cdk.Acknowledgment(id=rule, reason=row.reason) for rule in row.rules_in(stage))
                 )
 
 

@@ -16,8 +16,18 @@ VISIBILITY_PER_TIMEOUT = 6
 UNRECEIVED_QUEUES = frozenset({"QueueDeadExecutions", "QueuePoolsUndelivered"})
 # What tenants' pools' queues are called: they are made while the installation runs, so no template names them.
 POOL_QUEUES = "-pool-*"
-# X-Ray's rights know no resources.
-RIGHTS_ON_EVERYTHING = frozenset({"xray:PutTraceSegments", "xray:PutTelemetryRecords"})
+# These rights know no resources.
+RIGHTS_ON_EVERYTHING = frozenset(
+    {
+        "xray:PutTraceSegments",
+        "xray:PutTelemetryRecords",
+        # Signing in to the account's registry; what may be pulled from it is named.
+        "ecr:GetAuthorizationToken",
+    }
+)
+# Machines come and go, so they are named by their cluster (container_checks.py).
+RIGHT_ON_MACHINES = "ecs:UpdateTaskProtection"
+RIGHTS_WITHOUT_NAMES = RIGHTS_ON_EVERYTHING | {RIGHT_ON_MACHINES}
 
 # The rights that follow the targets a stage allows (infra/constructs/target_rights.py).
 SID_OF_TARGETS = "Target"
@@ -150,12 +160,12 @@ def minutes_are_not_repeated(templates: Templates) -> Iterator[Finding]:
 
 
 def rights_are_named(templates: Templates) -> Iterator[Finding]:
-    """No action and no resource with a wildcard, but X-Ray's and the names of targets."""
-    for address, statement in _statements(templates):
+    """No action and no resource with a wildcard, but where no name can be said, and the names of targets."""
+    for address, statement in statements(templates):
         actions = _listed(statement["Action"])
         if any("*" in str(action) for action in actions):
             yield Finding("rights-actions", str(address), f"grants {actions}")
-        may_be_open = set(map(str, actions)) <= RIGHTS_ON_EVERYTHING or _is_of_targets(statement)
+        may_be_open = set(map(str, actions)) <= RIGHTS_WITHOUT_NAMES or _is_of_targets(statement)
         if "*" in _but_pools(statement["Resource"]) and not may_be_open:
             yield Finding("rights-resources", str(address), f"grants {actions} on {statement['Resource']}")
     for address, role in templates.of_type("AWS::IAM::Role"):
@@ -165,7 +175,7 @@ def rights_are_named(templates: Templates) -> Iterator[Finding]:
 
 def targets_say_where_they_are(templates: Templates) -> Iterator[Finding]:
     """What a stage lets targets name may leave the end of a name open, never its service, region or account."""
-    for address, statement in _statements(templates):
+    for address, statement in statements(templates):
         for resource in map(str, _listed(statement["Resource"]) if _is_of_targets(statement) else ()):
             *place, name = resource.split(":", 5)
             if "*" in "".join(place) or name.startswith("*"):
@@ -218,7 +228,8 @@ def _is_of_targets(statement: Mapping[str, Any]) -> bool:
     return str(statement.get("Sid", "")).startswith(SID_OF_TARGETS)
 
 
-def _statements(templates: Templates) -> Iterator[tuple[Address, Mapping[str, Any]]]:
+def statements(templates: Templates) -> Iterator[tuple[Address, Mapping[str, Any]]]:
+    """Every statement of every policy."""
     for address, policy in templates.of_type("AWS::IAM::Policy"):
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
             yield address, statement

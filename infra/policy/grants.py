@@ -1,4 +1,4 @@
-"""Which function may do what to which resource, action by action.
+"""Which function, and which machine of the fleet, may do what to which resource, action by action.
 
 The one table of rights: nothing else in infra/ grants access to data or queues. Must not know ARNs (infra/parts.py).
 A transaction needs the right of each of its items, and a batch of PartiQL statements needs the PartiQL actions.
@@ -25,6 +25,7 @@ class Resource(Enum):
     FARGATE_LANES = "FargateLanes"
     POOL_QUEUES = "PoolQueues"
     DEAD_EXECUTIONS = "DeadExecutions"
+    MACHINES = "Machines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +47,30 @@ _SEND = tuple(
 )
 _BURY = Grant(Resource.DEAD_EXECUTIONS, ("sqs:SendMessage",))
 
+
 # Decide ticks, insert their executions, send their hints: both loops may take any of these steps.
-_STEPS = (
-    Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _CHECK, _UPDATE_STATEMENT)),
-    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
-    Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
-    Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
-    # A bucket's lease is read alone, the calendars that a schedule names together.
-    Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT, _UPDATE)),
-    *_SEND,
-    _BURY,
+def _steps(*more_of_control: str) -> tuple[Grant, ...]:
+    return (
+        Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _CHECK, _UPDATE_STATEMENT)),
+        Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
+        Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
+        Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
+        # A bucket's lease is read alone, the calendars that a schedule names together.
+        Grant(Resource.CONTROL, (_GET, _BATCH_GET, *more_of_control, _PUT, _UPDATE)),
+        *_SEND,
+        _BURY,
+    )
+
+
+# Claim, heartbeat, report, settle: whoever runs executions.
+_ATTEMPTS = (
+    # The definition is read, and cached for ever; the head is updated when a waiting run is promoted.
+    Grant(Resource.JOBS, (_GET, _UPDATE)),
+    # A batch of claims goes out as statements; what their answers leave out is read.
+    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
+    Grant(Resource.JOURNAL, (_PUT,)),
+    # The log of an attempt is put; the payload that an execution has of its own is read.
+    Grant(Resource.CONTROL, (_GET, _PUT, _UPDATE)),
 )
 
 GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
@@ -90,16 +105,14 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             _BURY,
         ),
         "authorizer": (Grant(Resource.CONTROL, (_GET,)),),
-        "scheduler": (Grant(Resource.JOBS_DUE, (_QUERY,)), *_STEPS),
-        "watch": _STEPS,
+        "scheduler": (Grant(Resource.JOBS_DUE, (_QUERY,)), *_steps()),
+        "watch": (
+            # It looks through the dead for what an order means, and finds the orders themselves.
+            *_steps(_QUERY),
+            Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
+        ),
         "worker": (
-            # The definition is read, and cached for ever; the head is updated when a waiting run is promoted.
-            Grant(Resource.JOBS, (_GET, _UPDATE)),
-            # A batch of claims goes out as statements; what their answers leave out is read.
-            Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
-            Grant(Resource.JOURNAL, (_PUT,)),
-            # The log of an attempt is put.
-            Grant(Resource.CONTROL, (_PUT, _UPDATE)),
+            *_ATTEMPTS,
             # What Lambda's poller needs to work for the function, and the function to give a hint back.
             Grant(
                 Resource.LANES,
@@ -115,6 +128,19 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
             Grant(Resource.POOL_QUEUES, ("sqs:SendMessage",)),
             _BURY,
+        ),
+        # No function, but the machines of the fleet.
+        "fargate": (
+            *_ATTEMPTS,
+            Grant(
+                Resource.FARGATE_LANES,
+                ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:SendMessage"),
+            ),
+            Grant(Resource.LANES, ("sqs:SendMessage",)),
+            Grant(Resource.POOL_QUEUES, ("sqs:SendMessage",)),
+            _BURY,
+            # Their own protection from being scaled in: the agent beside each asks with this right.
+            Grant(Resource.MACHINES, ("ecs:UpdateTaskProtection",)),
         ),
     }
 )

@@ -18,15 +18,38 @@ COMPILED_FOR = "aarch64"
 
 
 def check_packages(outdir: Path) -> Iterator[Finding]:
-    """Every layer is there, small enough and for the right machine; every function carries its own folder only."""
+    """Every layer is there, small enough and for the right machine; functions and images carry what is theirs only."""
     layers = sorted(outdir.glob("asset.*/python"))
     yield from _deps([layer for layer in layers if (layer / "pydantic").exists()])
     yield from _core([layer for layer in layers if (layer / "tickwright").exists()])
     for functions in sorted(outdir.glob("asset.*/functions")):
+        if list(functions.glob("*/Dockerfile")):
+            yield from _image(functions.parent)
+            continue
         folders = [path.name for path in functions.iterdir() if path.is_dir()]
         others = [path.name for path in functions.parent.iterdir() if path != functions]
         if len(folders) != 1 or others:
             yield Finding("package-function", functions.parent.name, f"carries {sorted(folders + others)}")
+
+
+def _image(context: Path) -> Iterator[Finding]:
+    """What is sent to whoever builds an image is what its Dockerfile copies, and itself."""
+    (dockerfile,) = context.glob("functions/*/Dockerfile")
+    # A pattern for files of a folder names the folder.
+    lines = [line.split() for line in dockerfile.read_text(encoding="utf-8").splitlines()]
+    copied = [
+        source.partition("*")[0].rstrip("/")
+        for words in lines
+        if words[:1] == ["COPY"] and not words[1].startswith("--")
+        for source in words[1:-1]
+    ]
+    for path in sorted(path for path in context.rglob("*") if path.is_file() and path != dockerfile):
+        name = path.relative_to(context).as_posix()
+        if not any(name == source or name.startswith(f"{source}/") for source in copied):
+            yield Finding("package-image", context.name, f"carries {name}")
+    for source in copied:
+        if not (context / source).exists():
+            yield Finding("package-image", context.name, f"lacks {source}")
 
 
 def _deps(layers: list[Path]) -> Iterator[Finding]:

@@ -1,13 +1,14 @@
-"""Who runs the executions: the worker function, fed by one mapping per lane.
+"""Who runs the executions: the worker function, fed by one mapping per lane, and the fleet of machines.
 
 Must not know what a target is. A mapping per lane, each with its own concurrency, is what keeps a herd in one lane from
-delaying a higher one (SEM-LANE-1).
+delaying a higher one (SEM-LANE-1); a machine has places of its own for each (SEM-FLEET-1).
 """
 
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.constructs.fleet import Fleet
 from infra.constructs.service_function import Role, ServiceFunction
 from infra.constructs.target_rights import target_statements
 from infra.parts import Parts
@@ -19,7 +20,7 @@ BATCH_WINDOW_S = 0
 
 
 class WorkersStack(cdk.Stack):
-    """The pool `lambda`: executions of up to 14 minutes."""
+    """The pool `lambda`, for executions of up to 14 minutes, and the pool `fargate`, for the others."""
 
     def __init__(self, scope: Construct, construct_id: str, *, settings: Settings, parts: Parts) -> None:
         super().__init__(scope, construct_id, description="Tickwright: workers")
@@ -50,3 +51,4 @@ class WorkersStack(cdk.Stack):
                 report_batch_item_failures=True,
                 metrics_config=lambda_.MetricsConfig(metrics=[lambda_.MetricType.EVENT_COUNT]),
             )
+        Fleet(self, "Fleet", settings=settings, parts=parts)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from infra.policy.checks import FUNCTION
+from infra.policy.container_checks import DEFINITION
 from infra.policy.grants import GRANTS, Resource
-from infra.policy.templates import Templates
+from infra.policy.templates import Address, Templates
 
 # Where the logical ids of tables and queues end up in a policy, by resource.
 INDEX_OF = {
@@ -27,16 +28,30 @@ Rights = set[tuple[str, str]]
 
 def granted(templates: Templates, function: str) -> Rights:
     """The pairs (action, resource) that a function's role has, beside its own logs and traces."""
-    (stack, properties) = next(
-        (address.stack, resource["Properties"])
+    (role,) = roles_of(templates, function)
+    return granted_to(templates, role)
+
+
+def roles_of(templates: Templates, function: str) -> list[Address]:
+    """Who acts as this function: one role, but for the fleet one of each of its services, of which any will do."""
+    if function == "fargate":
+        definitions = templates.of_type(DEFINITION)
+        roles = [(address.stack, definition["Properties"]["TaskRoleArn"]) for address, definition in definitions]
+        return [Address(stack, role["Fn::GetAtt"][0]) for stack, role in roles][:1]
+    return [
+        Address(address.stack, resource["Properties"]["Role"]["Fn::GetAtt"][0])
         for address, resource in templates.of_type(FUNCTION)
         if resource["Properties"]["Handler"] == f"functions.{function}.handler.lambda_handler"
-    )
-    role = properties["Role"]["Fn::GetAtt"][0]
+    ]
+
+
+def granted_to(templates: Templates, role: Address) -> Rights:
+    """The same of one role."""
+    stack = role.stack
     return {
         (action, resource)
         for address, policy in templates.of_type("AWS::IAM::Policy")
-        if address.stack == stack and {"Ref": role} in policy["Properties"]["Roles"]
+        if address.stack == stack and {"Ref": role.logical_id} in policy["Properties"]["Roles"]
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]
         for action in listed(statement["Action"])
         for resource in names(templates, stack, statement["Resource"])
@@ -55,6 +70,8 @@ def names(templates: Templates, stack: str, resources: Any) -> list[str]:  # noq
         match resource:
             case {"Fn::Join": ["", [*_, str(queues)]]} if queues.endswith("-pool-*"):
                 found.append(Resource.POOL_QUEUES.value)
+            case {"Fn::Join": ["", [*_, ":task/", {"Ref": str()}, "/*"]]}:
+                found.append(Resource.MACHINES.value)
             case {"Fn::Join": ["", [table, str(suffix)]]}:
                 found.append(f"{name(templates, stack, table)}{suffix}")
             case _:
@@ -111,6 +128,7 @@ def test_only_the_loops_may_delete_and_only_pages(prod: Templates) -> None:
     assert deleters == {
         "api": set(),
         "authorizer": set(),
+        "fargate": set(),
         "scheduler": {"Journal"},
         "watch": {"Journal"},
         "worker": set(),
@@ -124,4 +142,11 @@ def test_each_function_has_its_own_role(prod: Templates) -> None:
         for address, resource in prod.of_type(FUNCTION)
     }
 
-    assert len(set(roles.values())) == len(roles) == len(GRANTS)
+    machines = [
+        str(prod.target(address.stack, resource["Properties"]["TaskRoleArn"]))
+        for address, resource in prod.of_type(DEFINITION)
+    ]
+
+    everybody = [*roles.values(), *machines]
+    assert len(set(everybody)) == len(everybody)
+    assert len(roles) == len(GRANTS.keys() - {"fargate"})

@@ -59,12 +59,18 @@ def test_each_function_carries_its_own_folder_and_no_other(tmp_path: Path) -> No
     context = context_of_cdk_json(packaging=False)
     build_app(STAGES["dev"], context=context, outdir=str(tmp_path)).synth()
 
+    names = ("api", "authorizer", "scheduler", "watch", "worker")
     carried = {
         tuple(sorted(path.name for path in functions.iterdir())) for functions in tmp_path.glob("asset.*/functions")
     }
+    (image,) = {functions.parent for functions in tmp_path.glob("asset.*/functions") if image_of(functions)}
 
-    assert carried == {("__init__.py", name) for name in ("api", "authorizer", "scheduler", "watch", "worker")}
-    assert [path for path in tmp_path.glob("asset.*/*") if path.name != "functions"] == []
+    assert carried == {("__init__.py", name) for name in (*names, "fargate_worker")}
+    assert [path for path in tmp_path.glob("asset.*/*") if path.name != "functions" and path.parent != image] == []
+
+
+def image_of(functions: Path) -> bool:
+    return (functions / "fargate_worker" / "Dockerfile").exists()
 
 
 def test_requirements_are_locked_by_hash_and_name_no_address() -> None:
@@ -147,6 +153,31 @@ def test_a_function_that_carries_more_than_its_own_is_found(packed: Path) -> Non
     assert [finding.rule for finding in check_packages(packed)] == ["package-function"]
 
 
+@pytest.fixture
+def image(packed: Path) -> Path:
+    """The same with what an image is made of."""
+    context = packed / "asset.image"
+    (context / "functions" / "machine").mkdir(parents=True)
+    (context / "functions" / "machine" / "main.py").touch()
+    (context / "lib").mkdir()
+    (context / "lib" / "one.lock").touch()
+    dockerfile = "FROM x AS y\nCOPY functions/machine/*.py /app/\nCOPY lib/one.lock /locks/\nCOPY --from=y /app /app\n"
+    (context / "functions" / "machine" / "Dockerfile").write_text(dockerfile, encoding="utf-8")
+    return context
+
+
+def test_an_image_made_of_what_its_dockerfile_copies_passes(packed: Path, image: Path) -> None:
+    """What a later stage copies of an earlier one is not sent."""
+    assert list(check_packages(packed)) == []
+
+
+def test_an_image_that_gets_too_much_or_too_little_is_found(packed: Path, image: Path) -> None:
+    """What is sent and not copied is shown to who builds for nothing; what is copied and not sent ends the build."""
+    (image / "lib" / "one.lock").rename(image / "lib" / "secrets.txt")
+
+    assert [finding.message for finding in check_packages(packed)] == ["carries lib/secrets.txt", "lacks lib/one.lock"]
+
+
 def test_an_assembly_without_layers_is_found(tmp_path: Path) -> None:
     """Packing that was skipped must not pass for packing that worked."""
     assert {finding.rule for finding in check_packages(tmp_path)} == {"package-deps", "package-core"}
@@ -185,7 +216,7 @@ def test_lambda_has_every_package_that_the_functions_import() -> None:
         if {name.lower().replace("_", "-") for name in distributions} & locked
     }
 
-    shipped = [path for path in core_layer.shipped() if path.suffix == ".py"] + python_files(ROOT / "functions")
-    imported = imported_by(shipped)
+    shipped = [*core_layer.shipped(), *python_files(ROOT / "functions")]
+    imported = imported_by([path for path in shipped if path.suffix == ".py"])
 
     assert imported - brought - set(sys.stdlib_module_names) - set(RUNTIME_HAS) == {"tickwright", "tickwright_sdk"}

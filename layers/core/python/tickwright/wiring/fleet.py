@@ -13,6 +13,7 @@ from tickwright.ports.runner import Runner
 from tickwright.services.kit import Kit
 from tickwright.wiring.aws import kit_from_env, runners_from_env
 from tickwright_sdk.handlers import Registry
+from tickwright_sdk.hands import Hands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,32 +21,25 @@ class Machine:
     """What runs on one machine, with what. `protection` is None where nothing takes machines away."""
 
     kit: Kit
-    python: PythonRunner
-    others: Mapping[str, Runner]
+    runners: Mapping[str, Runner]
+    hands: Hands
     settings: FleetSettings
     protection: Protection | None
-
-    @property
-    def runners(self) -> Mapping[str, Runner]:
-        """What it runs, by the kind of target."""
-        return {**self.others, "python": self.python}
-
-    def close(self) -> None:
-        """Let go of the handlers that still run: children end, threads are left to end with the process."""
-        self.python.close()
 
 
 def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Machine:
     """Put it together; raises FleetRefused if the handlers cannot be loaded."""
     registry = handlers_at(settings.handlers)
+    # For every place of every lane: a thread or a child that is missing in one is missing in all.
+    hands = Hands(threads=settings.places_of_all, children=settings.places_of_all)
     kit = kit_from_env(environ)
     telemetry = PlacesTelemetry(
         inner=kit.telemetry, clock=kit.clock, stage=environ["TICKWRIGHT_STAGE"], fleet=settings.fleet
     )
     return Machine(
         kit=replace(kit, telemetry=telemetry),
-        python=PythonRunner(registry, threads=settings.places_of_all),
-        others=runners_from_env(environ, kit),
+        runners={**runners_from_env(environ, kit), "python": PythonRunner(registry, hands=hands)},
+        hands=hands,
         settings=settings,
         protection=None if settings.agent_uri is None else EcsProtection(settings.agent_uri),
     )

@@ -1,0 +1,36 @@
+"""The pool `fargate`: a cluster, and the services in it, one a kind of machine.
+
+Must not know lanes: the settings say which service serves which. Two kinds of machines in one service could not be told
+apart by what scales it, nor by what may be taken away from it.
+"""
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from infra.constructs.fleet_network import FleetNetwork
+from infra.constructs.fleet_service import FleetService, Ground
+from infra.parts import Parts
+from infra.settings import Settings
+
+
+class Fleet(Construct):
+    """Executions that take hours, and those that are Python of the image."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Settings, parts: Parts) -> None:
+        super().__init__(scope, construct_id)
+        network = FleetNetwork(self, "Network", settings=settings)
+        cluster = ecs.Cluster(
+            self,
+            "Cluster",
+            vpc=network.vpc,
+            enable_fargate_capacity_providers=True,
+            # How many machines run is measured here alone, and the backlog is shared among them.
+            container_insights_v2=ecs.ContainerInsights.ENABLED,
+        )
+        ground = Ground(cluster=cluster, network=network, settings=settings, parts=parts)
+        self.services = {name: FleetService(self, name, ground=ground) for name in settings.fleet.services}
+        for service in self.services.values():
+            # A service that is made before the cluster has its kinds of machines is refused.
+            service.node.add_dependency(cluster)
+        cdk.Tags.of(self).add("tickwright:pool", "fargate")
