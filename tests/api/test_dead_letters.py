@@ -185,6 +185,9 @@ async def test_dead_ones_are_discarded_by_name_each_with_its_outcome(acme: Clien
     ]
     assert again["discarded"] == 1
     assert (shown["status"], shown["discarded"]["reason"]) == ("DEAD", "the data is gone")
+    explained = (await acme.get(f"/v1/executions/{dead}/explanation")).json["waitsFor"]
+    assert explained.endswith("(the data is gone).")
+    assert "redrive" not in explained
     assert await listed(acme) == [kept]
     assert await listed(rival) == [strange]
 

@@ -104,7 +104,9 @@ def why(execution: Execution) -> str:
         return ""
     told = REASONS[execution.reason]
     passed = "" if execution.passed is None else f" This row stands for {_range(execution.passed)}."
-    return f" ({execution.reason.value}). {told.means}{passed} {told.remedy}"
+    gone = execution.discarded
+    remedy = told.remedy if gone is None else f"Nothing: it was discarded at {to_rfc3339(gone.at)} ({gone.reason})."
+    return f" ({execution.reason.value}). {told.means}{passed} {remedy}"
 
 
 def _range(passed: PassedOver) -> str:

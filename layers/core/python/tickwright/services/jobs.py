@@ -5,6 +5,7 @@ Another tenant's id does not exist here.
 
 from dataclasses import dataclass, replace
 
+from tickwright.domain.dead_letters import stands
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId, TenantId, is_job_id, parse_execution_id
 from tickwright.domain.instants import Instant
@@ -130,7 +131,7 @@ async def list_attention(
     page = await kit.store.attention_eventually(tenant_id, limit=limit, after_key=after_key)
     found = await kit.store.executions(page.items)
     mine = [found[ref] for ref in page.items if ref in found and found[ref].tenant_id == tenant_id]
-    return Listing(items=mine, next_key=page.next_key)
+    return Listing(items=[execution for execution in mine if stands(execution)], next_key=page.next_key)
 
 
 async def explain_execution(kit: Kit, tenant_id: TenantId, execution_id: str) -> Explanation | Refusal:
