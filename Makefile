@@ -137,6 +137,10 @@ bench-units: setup setup-emulators ## Write, read and queue units per plain cron
 bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)
 	@$(PY) -m tests.bench.lag --jobs $(N) $(ARGS)
 
+.PHONY: bench-worker
+bench-worker: setup $(if $(filter aws both,$(STORE)),setup-emulators) ## What one worker process carries: executions and heartbeats a second, memory (N=1000 STORE=embedded|aws|both)
+	@$(PY) -m tests.bench.worker --jobs $(N) --store $(or $(STORE),embedded) $(ARGS)
+
 .PHONY: chaos
 chaos: setup $(if $(filter aws both,$(STORE)),setup-emulators) ## Kill and freeze processes, then count (SECONDS=54 SEED= STORE=embedded|aws|both)
 	@$(PY) -m tests.chaos SECONDS=$(SECONDS) STORE=$(STORE) $(if $(SEED),SEED=$(SEED)) $(ARGS)

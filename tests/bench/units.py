@@ -179,13 +179,13 @@ def main() -> int:
         stack.callback(store.stop)
         stack.callback(queue.stop)
         installation = install(store.endpoint, queue.endpoint, "bench-")
-        stack.enter_context(in_environment({**installation.environment, **_CREDENTIALS}))
+        stack.enter_context(in_environment({**installation.environment, **CREDENTIALS}))
         figures = asyncio.run(_measure(installation, count))
     print(json.dumps(figures))
     return 0
 
 
-_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 
 if __name__ == "__main__":
     sys.exit(main())
