@@ -36,6 +36,8 @@ class Attempt:
     ended_ns: int | None = None
     outcome: str | None = None  # success, failure, fatal, later; cut: it was made to end
     mark: str | None = None
+    # None: the worker did it itself. Else somebody else went on with it, and whether the store has heard of that.
+    handed_over: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,8 @@ def no_double_run(book: Book) -> Iterator[Violation]:
             in_time = one.outcome not in {None, "cut"} and two.claimed_ms + book.history.apart_ms < over_ms
             let_go = book.history.stopped.get(one.member, two.claimed_ms + 1) <= two.claimed_ms
             lost = let_go or _stalled_ms(book, one, two.claimed_ms) >= durations.lease_ms - 2 * durations.heartbeat_ms
+            if one.handed_over is not None:
+                lost = not one.handed_over  # its worker may die: once the store has heard of it, nobody else has it
             if (
                 in_time and not lost and two.claimed_ms + book.history.apart_ms < one.deadline_ms
             ):  # past its time limit code in a thread runs on

@@ -128,7 +128,7 @@ def job_of(seed: int, number: int, span: Span) -> Plan:
     """The job of this number: its tenant, its name, its priority, and all that is done with it."""
     draw = random.Random(f"{seed}/job/{number}")
     kind, _, maker = draw.choices(KINDS_HERE, [weight for _, weight, _ in KINDS_HERE])[0]
-    made = maker(draw, span)
+    made = _elsewhere(seed, number, maker(draw, span))
     # Now and then a name that each tenant has a job of.
     name = f"job-{number // len(TENANTS)}" if draw.random() < 0.3 else f"{kind}-{number}"
     body = {"priority": draw.choice(_PRIORITIES), **made.body}
@@ -137,6 +137,18 @@ def job_of(seed: int, number: int, span: Span) -> Plan:
     errands = _ERRANDS.get(kind, _of_chaos(kind))(made, draw, span)
     asked = _asked(made, draw, span)
     return replace(made, errands=tuple(sorted((*errands, *asked), key=lambda errand: errand.at_ms)))
+
+
+def _elsewhere(seed: int, number: int, plan: Plan) -> Plan:
+    """Each tenth seed: half of the jobs that are short hand their runs over, some to somebody who is silent at first.
+
+    From a stream of its own, so that no other draw moves.
+    """
+    does, draw = plan.body["payload"], random.Random(f"{seed}/elsewhere/{number}")
+    if seed % 10 != 4 or plan.body["target"]["handler"] != "wait" or does["ms"] > 3_000 or draw.random() < 0.5:
+        return plan
+    over = {"overMs": draw.choice((0, 5, 300)), "silentUntil": draw.choice((0, 0, 1))}
+    return replace(plan, body={**plan.body, "payload": {**does, **over}, "timeoutSec": 5})
 
 
 def _its_own(plan: Plan, number: int) -> Plan:

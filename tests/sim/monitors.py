@@ -102,7 +102,13 @@ def _execution_moved(old: Execution, new: Execution) -> Iterator[tuple[str, str]
         yield "OwedIsKept", f"{new.key} may be forgotten and owes {sorted(one.value for one in new.owed)}"
     if old.state in TERMINAL and new.generation == old.generation:
         yield from _ended_moved(old, new)
+    if new.noted != old.noted and new.state is not Life.SUCCEEDED and _holder_of(new) != _holder_of(old):
+        yield "CheckpointKept", f"{new.key}: {old.noted} -> {new.noted} at epoch {new.lease_epoch}"
     yield from _claimed_or_won(old, new)
+
+
+def _holder_of(row: Execution) -> tuple[Life, int]:
+    return row.state, row.lease_epoch
 
 
 def _ended_moved(old: Execution, new: Execution) -> Iterator[tuple[str, str]]:

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.chaos.history import Attempt
+from tests.sim.elsewhere import Elsewhere
 from tests.sim.process import Process
-from tickwright.domain.attempts import Failure, Fatal, RetryLater, Success, UserResult, an_error
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, RetryLater, Success, UserResult, a_note, an_error
+from tickwright.domain.executions import Execution
+from tickwright.domain.transitions import State
 from tickwright.ports.clock import Clock
 from tickwright.ports.runner import Invocation
 
@@ -27,10 +30,21 @@ class Diary:
     ended: dict[tuple[str, int, str], dict[str, Any]] = field(default_factory=dict)
     lines: int = 0
     code: set["asyncio.Task[UserResult]"] = field(default_factory=set)  # kept alive: deaf code belongs to nobody
+    # Which attempts were handed over, by execution and epoch, and whether the store has heard of it.
+    handed: dict[tuple[str, int], bool] = field(default_factory=dict)
+
+    def hears(self, row: Execution) -> None:
+        """The store says that a lease reaches to the time limit."""
+        limits = {row.deadline_at, row.run_deadline_at}
+        if row.state is State.RUNNING and row.lease_until in limits and (row.ref.id, row.lease_epoch) in self.handed:
+            self.handed[row.ref.id, row.lease_epoch] = True
 
     def attempts(self) -> list[Attempt]:
         """All attempts, in the order of their starts."""
-        found = [Attempt(**start, **self.ended.get(name, {})) for name, start in self.begun.items()]
+        found = [
+            Attempt(**start, **self.ended.get(name, {}), handed_over=self.handed.get(name[:2]))
+            for name, start in self.begun.items()
+        ]
         return sorted(found, key=lambda attempt: attempt.started_ns)
 
 
@@ -42,6 +56,7 @@ class SimRunner:
     diary: Diary
     now_ms: Callable[[], int]  # true time, which orders the evidence
     clock: Clock  # this machine's
+    elsewhere: Elsewhere | None = None  # who goes on with what is handed over
 
     async def run(self, invocation: Invocation) -> UserResult:
         """One attempt, to be cancelled where it waits, or deaf to that."""
@@ -58,10 +73,22 @@ class SimRunner:
             raise
 
     async def _code(self, invocation: Invocation, does: dict[str, Any], name: tuple[str, int, str]) -> UserResult:
+        if "overMs" in does:
+            return await self._hand_over(invocation, does, name)
         first = invocation.execution.attempt == 1
         await asyncio.sleep((does.get("firstMs", does["ms"]) if first else does["ms"]) / 1_000)
         await self.process.gate()
         return self._conclude(invocation, does, name)
+
+    async def _hand_over(self, invocation: Invocation, does: dict[str, Any], name: tuple[str, int, str]) -> UserResult:
+        """Note what for, and be done with it; who goes on may be quicker than our saying so."""
+        assert self.elsewhere is not None
+        await invocation.beat(a_note(0.5, f"{invocation.epoch}"))
+        await asyncio.sleep(does["overMs"] / 1_000)
+        await self.process.gate()
+        self.diary.handed[name[:2]] = False
+        self.elsewhere.go_on(invocation, does, lambda: self._conclude(invocation, does, name))
+        return HandedOver()
 
     def _conclude(self, invocation: Invocation, does: dict[str, Any], name: tuple[str, int, str]) -> UserResult:
         if does.get("ends") == "fatal":

@@ -19,6 +19,7 @@ from tests.chaos.history import EVERYBODY, History, Presence, Stall
 from tests.chaos.jobs import Wish
 from tests.sim.clock import SimClock, SimEntropy
 from tests.sim.draws import Stream, key_of
+from tests.sim.elsewhere import Elsewhere
 from tests.sim.monitors import Monitors
 from tests.sim.plan import CLOCK_ERROR_MS, LAST_TICK_MS, ClockStep, Plan, jobs_of
 from tests.sim.process import Network, Process, Slot
@@ -94,6 +95,7 @@ class Simulation:
     monitors: Monitors = field(init=False)
     diary: Diary = field(default_factory=Diary)
     telemetry: SimTelemetry = field(default_factory=SimTelemetry)
+    _elsewhere: Elsewhere = field(init=False)
     seen: Counter[str] = field(default_factory=Counter)
     presences: list[Presence] = field(default_factory=list)
     commits: int = 0
@@ -117,6 +119,7 @@ class Simulation:
         self.queues = Queues(self.now_ms, key_of(plan.seed, "queue"), plan.loss, plan.double, plan.late)
         self.network = Network(self.now_ms, plan.latency_ms, plan.outages, NOON)
         self.monitors = Monitors(self.state)
+        self._elsewhere = Elsewhere(lambda: self._kit("e0"))
         self.state.listeners += [self.monitors.on_commit, self._note]
         self.state.on_drop.append(self.monitors.on_drop)
         for outage in plan.outages:
@@ -170,7 +173,7 @@ class Simulation:
             case "s":
                 return SchedulerLoop(kit, process.member, slot=number, slots=self.plan.schedulers).run
             case "w":
-                runner = SimRunner(process, self.diary, self.now_ms, kit.clock)
+                runner = SimRunner(process, self.diary, self.now_ms, kit.clock, self._elsewhere)
                 worker_id, times = WorkerId(process.member), {"poll_ms": _EMPTY_POLL_MS, "grace_ms": _GRACE_MS}
                 return WorkerLoop(kit, {"python": runner}, worker_id, pools=(FARGATE,), **times).run
             case _:
@@ -257,7 +260,7 @@ class Simulation:
         kit, process = self._life("z0")
         scheduler, watch = SchedulerLoop(kit, process.member), WatchLoop(kit)
         draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        runner = SimRunner(process, self.diary, self.now_ms, kit.clock)
+        runner = SimRunner(process, self.diary, self.now_ms, kit.clock, self._elsewhere)
         worker = Worker(kit=kit, runners={"python": runner}, worker_id=WorkerId(process.member), draining=draining)
         self._since_ms[process.member] = self.now_ms()
         for _ in range(_DRAIN_STEPS):
@@ -330,6 +333,7 @@ class Simulation:
         if isinstance(commit.new, Execution):
             reason = "" if commit.new.reason is None else f".{commit.new.reason.value}"
             self.seen[f"state.{commit.new.state.value}{reason}"] += 1
+            self.diary.hears(commit.new)
         if isinstance(commit.new, Execution) and commit.new.state is Life.SUCCEEDED:
             self.seen.update((f"lane.{commit.new.lane.value}", f"tenant.{commit.new.tenant_id}"))
         if isinstance(commit.new, Definition):
