@@ -49,6 +49,7 @@ class Pool:
     beats: Callable[[Asked], Says] = field(default=lambda _: Says(body={"extendUntil": NOON.isoformat()}))
     ends: Callable[[Asked], Says] = field(default=lambda _: Says(body={"status": "DONE"}))
     claims: Callable[[Asked], Says | None] = field(default=lambda _: None)  # says otherwise than a claim would
+    hold_s: float = 0.3  # a poll that finds nothing, at most: a stop waits for it
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def answer(self, asked: Asked) -> Says:
@@ -66,7 +67,7 @@ class Pool:
         with self.changed:
             if body["requestId"] not in self.granted:
                 if not self.ready and body["waitSec"]:
-                    self.changed.wait(min(body["waitSec"], 0.3))
+                    self.changed.wait(min(body["waitSec"], self.hold_s))
                 some = [self.ready.popleft() for _ in range(min(body["max"], len(self.ready)))]
                 self.granted[body["requestId"]] = some
             executions = self.granted[body["requestId"]]

@@ -18,7 +18,7 @@ _ROOTS = (ROOT, ROOT / "layers" / "core" / "python", ROOT / "layers" / "sdk" / "
 @pytest.mark.slow
 @pytest.mark.sem("SEM-SDK-12", "SEM-FENCE-1")
 def test_a_thawed_workers_bill_is_refused_by_every_store_that_has_a_fence() -> None:
-    """A worker is frozen past its lease, another finishes; without a fence the first one's bill overwrites it."""
+    """A worker is frozen past its lease and another finishes; without a fence its bill is overwritten (B121)."""
     found = _shown("examples.billing")
 
     assert found["ok"] is True
