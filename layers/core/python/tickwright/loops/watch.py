@@ -88,4 +88,4 @@ class WatchLoop:
 
     def _announce(self, fault: Exception, **about: str) -> None:
         name = type(fault).__name__
-        self.kit.emit(EventName.LOOP_BROKE, fault=name, detail=str(fault)[:500], **about)
+        self.kit.emit(EventName.LOOP_BROKE, measured=None, fault=name, detail=str(fault)[:500], **about)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from tickwright.domain import limits
 from tickwright.domain.dead_letters import DeadFilter
 from tickwright.domain.events import EventName
+from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId, TenantId, is_job_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import NO_SUCH_ORDER, Code, Refusal
@@ -183,7 +184,7 @@ async def _step(kit: Kit, order: Order, step: OrderStep) -> Order | None:
 
 async def _search(kit: Kit, order: Order) -> Order | None:
     """Take the next part of the list in hand."""
-    wanted, after_key = order.wanted, order.after_key
+    wanted, after_key, meant = order.wanted, order.after_key, list[Execution]()
     for _ in range(_PAGES_A_SEARCH):
         page = await kit.store.attention_eventually(
             order.tenant_id, limit=_HAND, since=wanted.since, until=order.reaches_until, after_key=after_key

@@ -82,9 +82,8 @@ async def _start(
     outcomes = await kit.store.write_together(_writes(kit, head, (dead, new), edited, request))
     if not all(isinstance(outcome, Applied) for outcome in outcomes):
         return await _judge(kit, (dead.ref, new), outcomes, request)
-    about = {"jobId": head.job_id}
-    kit.emit(EventName.EXECUTION_DISCARDED, executionId=dead.ref.id, **about)
-    kit.emit(EventName.EXECUTION_QUEUED, executionId=new.ref.id, reason="rerun", **about)
+    kit.emit(EventName.EXECUTION_DISCARDED, executionId=dead.ref.id, jobId=head.job_id)
+    kit.emit(EventName.EXECUTION_QUEUED, executionId=new.ref.id, jobId=head.job_id, reason="rerun")
     await send_hints(kit, [new])
     return new
 

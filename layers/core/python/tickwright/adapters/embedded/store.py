@@ -208,8 +208,8 @@ class EmbeddedStore:
         after_key: str | None = None,
     ) -> Listing[ExecutionRef]:
         """A tenant's dead executions, newest first."""
-        ends = {"since": since, "until": until}
-        return await self._read(partial(reads.attention, tenant_id=tenant_id, limit=limit, after_key=after_key, **ends))
+        where = partial(reads.attention, tenant_id=tenant_id, since=since, until=until)
+        return await self._read(partial(where, limit=limit, after_key=after_key))
 
     # --- how the database is asked ------------------------------------------------------------------------------
     async def _read(self, work: Callable[[sqlite3.Connection], ItemT]) -> ItemT:
