@@ -129,3 +129,23 @@ async def test_a_stopped_server_gives_its_port_back(api: Api) -> None:
         await second.stop()
 
     assert json.loads(got.content)["status"] == "ok"
+
+
+async def test_a_stop_does_not_wait_for_a_claim_that_does(api: Api, acme: Client) -> None:
+    """Whoever polls for twenty seconds is told within one or two that the server ends, and may come again."""
+    server = HttpServer(api, port=0)
+    await server.start()
+    headers = {"Authorization": f"Bearer {acme.secret}"}
+    loop = asyncio.get_running_loop()
+    async with httpx.AsyncClient(base_url=server.url, headers=headers, trust_env=False, timeout=30) as http:
+        await http.put("/v1/pools/gpu", json={})
+        claiming = asyncio.ensure_future(
+            http.post("/v1/pools/gpu/claim", json={"workerId": "w", "max": 1, "waitSec": 20})
+        )
+        await asyncio.wait({claiming}, timeout=0.5)
+        began_s = loop.time()
+        await server.stop()
+        told = await claiming
+
+    assert (told.status_code, told.json()["code"], told.headers["retry-after"]) == (503, "unavailable", "2")
+    assert loop.time() - began_s < 4

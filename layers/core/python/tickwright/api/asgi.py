@@ -3,12 +3,14 @@
 Must not know which server (server.py) nor the endpoints.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 from tickwright.api.call import Api
 from tickwright.api.exchange import Request, Response
+from tickwright.api.problems import UNAVAILABLE, problem_response
 from tickwright.api.service import answer
 from tickwright.domain import limits
 
@@ -18,17 +20,31 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
-def asgi_app(api: Api) -> AsgiApp:
-    """The API as an ASGI application. It has nothing to start and nothing to stop."""
+def asgi_app(api: Api, ending: "asyncio.Event") -> AsgiApp:
+    """The API as an ASGI application. It has nothing to start; once `ending` is set it answers what it still holds."""
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "the server is told to send neither lifespan nor websocket events"
         request = await _request(scope, receive)
-        response = await answer(api, request)
+        response = await _answered(api, request, ending)
         # What was not read would be read now, to the end, before the next request: better to part.
         await _send(send, response, parts=len(request.body) > limits.BODY_BYTES_MAX)
 
     return app
+
+
+async def _answered(api: Api, request: Request, ending: "asyncio.Event") -> Response:
+    """The answer; 503 where the server ends and it does not come within a second: a claim may wait much longer."""
+    answering = asyncio.ensure_future(answer(api, request))
+    ends = asyncio.ensure_future(ending.wait())
+    try:
+        await asyncio.wait({answering, ends}, return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            await asyncio.wait({answering}, timeout=_LAST_S)
+        return answering.result() if answering.done() else problem_response(UNAVAILABLE, api.kit.entropy.token())
+    finally:
+        ends.cancel()
+        answering.cancel()
 
 
 async def _request(scope: Message, receive: Receive) -> Request:
@@ -83,3 +99,4 @@ async def _send(send: Send, response: Response, *, parts: bool) -> None:
 
 
 _NOT_MODIFIED = 304
+_LAST_S = 1.0

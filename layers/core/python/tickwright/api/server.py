@@ -34,8 +34,9 @@ class HttpServer:
     def __init__(self, api: Api, *, host: str = "127.0.0.1", port: int = 8080) -> None:
         """Take the port, or raise PortTaken."""
         self._socket = _bound(host, port)
+        self._ending = asyncio.Event()
         config = uvicorn.Config(
-            asgi_app(api),
+            asgi_app(api, self._ending),
             lifespan="off",
             ws="none",
             http="h11",
@@ -64,6 +65,7 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Take no more requests, finish those that are open (5 s at most), and give the port back."""
+        self._ending.set()
         self._server.should_exit = True
         if self._serving is not None:
             await self._serving
