@@ -169,6 +169,7 @@ async def test_a_handler_is_submitted_from_where_it_is_written(product: Product)
 
 async def test_a_pool_that_is_not_there_ends_a_worker_at_its_start(product: Product) -> None:
     """Told, not retried for ever."""
-    with pytest.raises(PoolRefused, match="not_found"):
-        async with working(product, lambda _, __: None, pool="other") as stop:
-            await asyncio.wait_for(stop.wait(), 5)
+    with Client(product.url, product.key) as client:
+        worker = Worker(pool="other", client=client)
+        with pytest.raises(PoolRefused, match="not_found"):
+            await asyncio.wait_for(worker.serve(asyncio.Event()), SECONDS)

@@ -120,7 +120,7 @@ class Puller:
             except TickwrightError as fault:
                 self._judge(fault)
                 failures += 1
-                await _either(stop, _pause_s(failures))
+                await _either(stop, _pause_s(failures, fault))
             finally:
                 for _ in range(places - taken):
                     self._free.release()
@@ -159,7 +159,7 @@ class Puller:
                     raise
                 failures += 1
                 _LOG.warning("a claim was not answered, and is asked again: %s", fault)
-                await _either(stop, _pause_s(failures))
+                await _either(stop, _pause_s(failures, fault))
             else:
                 self._claimed_once = True
                 return self._begin_all(answer, sent_ms, is_wanted=not stop.is_set())
@@ -241,10 +241,11 @@ def _may_have_been_granted(fault: TickwrightError) -> bool:
     return not isinstance(fault, Refused) or isinstance(fault, Unavailable)
 
 
-def _pause_s(failures: int) -> float:
-    """Longer each time, with chance, up to a bound."""
+def _pause_s(failures: int, fault: TickwrightError) -> float:
+    """Longer each time, with chance, up to a bound; no shorter than the API asks for."""
     longest: float = min(_PAUSE_S_MAX, _PAUSE_S * 2 ** min(failures - 1, 10))
-    return longest * (0.5 + int(token()[:13], 16) / (1 << 53))
+    asked_s = (fault.retry_after_s or 0.0) if isinstance(fault, Refused) else 0.0
+    return max(longest * (0.5 + int(token()[:13], 16) / (1 << 53)), min(asked_s, _PAUSE_S_MAX))
 
 
 async def _either(stop: asyncio.Event, seconds: float) -> None:
