@@ -31,8 +31,8 @@ async def test_the_secret_of_page_tokens_is_never_empty(tmp_path: Path) -> None:
     path = tmp_path / "pages.secret"
     path.touch()
     async with embedded_kit(None, MemoryTelemetry()) as kit:
-        secret = program._page_secret(kit, tmp_path)  # noqa: SLF001 - the part in question
-        again = program._page_secret(kit, tmp_path)  # noqa: SLF001
+        secret = program._kept_secret(kit, tmp_path, "pages.secret")  # noqa: SLF001 - the part in question
+        again = program._kept_secret(kit, tmp_path, "pages.secret")  # noqa: SLF001
 
     assert len(secret) == 52
     assert again == secret
