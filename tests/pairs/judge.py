@@ -10,6 +10,7 @@ from tests.support.interleave import Ending
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_covered, check_ledger
 from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.jobs import JobStatus, Overlap
 from tickwright.domain.limits import STANDARD
 from tickwright.domain.transitions import State
@@ -61,6 +62,19 @@ async def check_answer(scene: Scene, ending: Ending, name: str, answer: object) 
     if name == "redrive":
         assert row.generation >= answer.generation > 1
         assert row.redriven_at is not None
+    if name == "discard":
+        assert row.discarded is not None or row.generation > answer.generation
+    if name == "rerun":
+        old = await ending.world.kit.store.execution(scene_death(scene))
+        assert row.rerun_of is not None
+        assert old is not None
+        assert old.discarded is not None or old.generation > 1
+
+
+def scene_death(scene: Scene) -> ExecutionRef:
+    """What has died in a scene."""
+    assert scene.held is not None
+    return scene.held.ref
 
 
 def check_claim(scene: Scene, claimed: Execution) -> None:

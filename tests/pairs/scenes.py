@@ -20,10 +20,12 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable
 from tickwright.services.change_job import cancel_job, pause_job
+from tickwright.services.dead_letters import discard_each
 from tickwright.services.fire import fire
 from tickwright.services.memory import Memory
 from tickwright.services.redrive import redrive
 from tickwright.services.report import heartbeat, report
+from tickwright.services.rerun import Edited, rerun
 from tickwright.services.resolve import resolve
 from tickwright.services.settle import settle
 from tickwright.services.submit import RequestKey
@@ -107,7 +109,7 @@ SCENES: Mapping[str, Callable[[World], Awaitable[Scene]]] = {
 
 # --- operations -------------------------------------------------------------------------------------------------
 def operations(scene: Scene) -> Mapping[str, Operation]:
-    """The twelve, by name; a claim is of what waits, if anything does."""
+    """All, by name; a claim is of what waits, if anything does."""
     return {
         "tick": failures.fires(None),
         "claim": failures.claims(scene.waits or scene.held),
@@ -121,6 +123,8 @@ def operations(scene: Scene) -> Mapping[str, Operation]:
         "edit": failures.edits(scene),
         "run-now": failures.runs_now(scene),
         "redrive": _redrives(scene.held),
+        "discard": _discards(scene.held),
+        "rerun": _reruns(scene.held),
     }
 
 
@@ -128,6 +132,8 @@ OPERATIONS = (
     *("tick", "claim", "heartbeat", "complete", "fail", "reap"),
     *("settle", "cancel", "pause", "edit", "run-now", "redrive"),
 )
+# Beside the twelve: what people decide on the dead, which meets the others in one scene.
+OF_THE_DEAD = ("discard", "rerun")
 
 
 def _beats(held: Execution | None) -> Operation:
@@ -163,6 +169,29 @@ def _redrives(held: Execution | None) -> Operation:
     return one
 
 
+def _discards(held: Execution | None) -> Operation:
+    """Somebody gives it up."""
+
+    async def one(actor: Actor) -> object:
+        assert held is not None
+        (outcome,) = (await discard_each(actor.kit, TENANT, [held.ref.id], f"{actor.name} has said so")).values()
+        return outcome
+
+    return one
+
+
+def _reruns(held: Execution | None) -> Operation:
+    """Somebody asks for a run with another payload in its place, each with a request of his own."""
+
+    async def one(actor: Actor) -> object:
+        assert held is not None
+        key = RequestKey(key=f"POST /v1/executions/rerun {actor.name}", body_hash="b" * 64)
+        edited = Edited(payload="8", reason=f"{actor.name} has said so")
+        return await rerun(actor.kit, TENANT, held.ref.id, edited, key)
+
+    return one
+
+
 # --- meetings ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, order=True)
 class Meeting:
@@ -183,7 +212,7 @@ _MEET: Mapping[str, tuple[str, ...]] = {
     "lease-over": ("claim", "heartbeat", "complete", "fail", "reap"),
     "due": ("tick", *_CHANGES),
     "alive": ("claim", "heartbeat", "complete", "fail", "reap"),
-    "settled": ("tick", "cancel", "pause", "run-now", "redrive"),
+    "settled": ("tick", "cancel", "pause", "run-now", "redrive", *OF_THE_DEAD),
     "redriven": ("heartbeat", "complete", "fail", "settle", "redrive"),
 }
 
