@@ -34,6 +34,7 @@ async def check_ending(scene: Scene, names: Sequence[str], ending: Ending) -> No
     await ending.world.drain()
     await check_all(ending.world)
     await check_letters(ending.world)
+    await check_noted(ending.world)
     for name, answer in zip(names, ending.answers, strict=True):
         await check_answer(scene, ending, name, answer)
     await check_schedule(scene, names, ending)
@@ -45,6 +46,11 @@ async def check_letters(world: World) -> None:
     rows = await world.executions()
     died = {(row.ref, life) for row in rows for life in range(1, row.generation + (row.state is State.DEAD))}
     assert letters == died, f"letters {letters}, deaths {died}"
+
+
+async def check_noted(world: World) -> None:
+    """SEM-CHECKPOINT-1: a success has forgotten what was noted, whenever the heartbeat came that noted it."""
+    assert [row for row in await world.executions() if row.state is State.SUCCEEDED and row.noted is not None] == []
 
 
 async def check_answer(scene: Scene, ending: Ending, name: str, answer: object) -> None:

@@ -15,8 +15,8 @@ from tests.support.faulty import Down
 from tests.support.interleave import Actor, Operation
 from tests.support.kits import World
 from tests.support.steps import MINUTE, claimed, lease_over_ms
-from tickwright.domain.attempts import Failure, Fatal, Success, an_error
-from tickwright.domain.executions import Execution
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, Success, an_error
+from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable
 from tickwright.services.change_job import cancel_job, pause_job
@@ -31,6 +31,7 @@ from tickwright.services.settle import settle
 from tickwright.services.submit import RequestKey
 
 FLAKY = Failure(error=an_error("Flaky", "it failed"))
+NOTED = Noted(progress=0.5, checkpoint="7")
 BROKEN = Fatal(error=an_error("Broken", "for good"))
 
 
@@ -125,6 +126,7 @@ def operations(scene: Scene) -> Mapping[str, Operation]:
         "redrive": _redrives(scene.held),
         "discard": _discards(scene.held),
         "rerun": _reruns(scene.held),
+        "hand-over": failures.reports(scene.held, HandedOver()),
     }
 
 
@@ -134,14 +136,16 @@ OPERATIONS = (
 )
 # Beside the twelve: what people decide on the dead, which meets the others in one scene.
 OF_THE_DEAD = ("discard", "rerun")
+# And a worker that says that somebody else goes on, which meets what else may be said of what runs.
+OF_THE_RUNNING = ("hand-over",)
 
 
 def _beats(held: Execution | None) -> Operation:
-    """The holder says that it lives."""
+    """The holder says that it lives, and notes something."""
 
     async def one(actor: Actor) -> object:
         assert held is not None
-        return await heartbeat(actor.kit, held, held.lease_epoch)
+        return await heartbeat(actor.kit, held, held.lease_epoch, noted=NOTED)
 
     return one
 
@@ -208,12 +212,12 @@ _CHANGES = ("cancel", "pause", "edit", "run-now")
 _MEET: Mapping[str, tuple[str, ...]] = {
     "last": OPERATIONS,
     "dead": OPERATIONS,
-    "running": ("tick", "claim", "heartbeat", "complete", "fail", *_CHANGES),
-    "lease-over": ("claim", "heartbeat", "complete", "fail", "reap"),
+    "running": ("tick", "claim", "heartbeat", "complete", "fail", *_CHANGES, *OF_THE_RUNNING),
+    "lease-over": ("claim", "heartbeat", "complete", "fail", "reap", *OF_THE_RUNNING),
     "due": ("tick", *_CHANGES),
-    "alive": ("claim", "heartbeat", "complete", "fail", "reap"),
+    "alive": ("claim", "heartbeat", "complete", "fail", "reap", *OF_THE_RUNNING),
     "settled": ("tick", "cancel", "pause", "run-now", "redrive", *OF_THE_DEAD),
-    "redriven": ("heartbeat", "complete", "fail", "settle", "redrive"),
+    "redriven": ("heartbeat", "complete", "fail", "settle", "redrive", *OF_THE_RUNNING),
 }
 
 

@@ -53,6 +53,15 @@ def test_what_is_decided_on_the_dead_meets_whatever_else_may_happen_to_a_death()
     assert {frozenset({one, other}) for one in OF_THE_DEAD for other in others} <= met
 
 
+@pytest.mark.sem("SEM-HANDOVER-1")
+def test_a_hand_over_meets_whatever_else_may_be_said_of_what_runs() -> None:
+    """With itself, and with a claim, every report, a reap and all that owners may want of the job."""
+    met = {frozenset({meeting.one, meeting.other}) for meeting in meetings()}
+    others = ("tick", "claim", "heartbeat", "complete", "fail", "reap", "cancel", "pause", "edit", "run-now", "redrive")
+
+    assert {frozenset({"hand-over", other}) for other in (*others, "hand-over")} <= met
+
+
 @pytest.mark.sem("SEM-TICK-1", "SEM-FENCE-1", "SEM-OVERLAP-1", "SEM-CANCEL-1", "SEM-DEAD-1", "SEM-REDRIVE-1")
 @pytest.mark.parametrize("meeting", MEETINGS)
 async def test_the_promises_hold_whatever_the_order_and_whoever_dies(meeting: Meeting) -> None:
