@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from tests.sdk.links import a_context
 from tests.sdk.pool import a_claim, a_pool
 from tests.tidy.tree import ROOT
+from tickwright_sdk.__main__ import main
 from tickwright_sdk.hands import Hands
 from tickwright_sdk.results import Failed, Later, Succeeded
 
@@ -56,20 +58,44 @@ BANKS = ("open", "closed", "unknown")
 
 async def test_the_program_of_the_page_pulls_until_it_is_told_to_stop(tmp_path: Path) -> None:
     """As its reader starts it: the API's address and key in the environment."""
-    (tmp_path / "worker.py").write_text(SNIPPETS[0])
-    claim = a_claim(1, lease_s=60, beat_s=15) | {"handler": "billing.nightly", "payload": {"account": "a", "months": 2}}
+    reports = await pulled(tmp_path, SNIPPETS[0], ["worker.py"], BILLED)
+
+    assert [(kind, body["result"]) for _, kind, body in reports] == [("complete", {"months": 2})]
+    assert "billing month 1 of a" in reports[0][2]["log"]
+
+
+async def test_a_program_that_the_sdk_starts_may_hold_handlers_for_children(tmp_path: Path) -> None:
+    """They find it as the module that it is."""
+    program = SNIPPETS[0].replace('if __name__ == "__main__":\n    worker.run()\n', "") + SNIPPETS[2]
+    reports = await pulled(tmp_path, program, ["-m", "tickwright_sdk", "worker:worker"], REPORTED)
+
+    assert [(kind, body["result"]) for _, kind, body in reports] == [("complete", 14)]
+
+
+BILLED = a_claim(1, lease_s=60, beat_s=15) | {"handler": "billing.nightly", "payload": {"account": "a", "months": 2}}
+REPORTED = BILLED | {"handler": "billing.report", "payload": 4}
+
+
+async def pulled(folder: Path, program: str, started: list[str], claim: dict[str, Any]) -> list[tuple[str, str, Any]]:
+    """What a program reports of one claim, before it is told to stop and ends well."""
+    (folder / "worker.py").write_text(program)
     with a_pool(claim) as pool:
         environment = {"TICKWRIGHT_URL": pool.server.url, "TICKWRIGHT_API_KEY": "tw_key"}
-        program = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(tmp_path / "worker.py")),
+        running = await asyncio.create_subprocess_exec(
+            *(sys.executable, *started),
+            cwd=folder,
             env=os.environ | environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
         )
         async with asyncio.timeout(SECONDS):
             while not pool.reports():  # noqa: ASYNC110 - another process's progress is only to be polled
                 await asyncio.sleep(0.05)
-            program.send_signal(signal.SIGTERM)
-            status = await program.wait()
+            running.send_signal(signal.SIGTERM)
+            assert await running.wait() == 0
+        return pool.reports()
 
-        assert status == 0
-        assert [(kind, body["result"]) for _, kind, body in pool.reports()] == [("complete", {"months": 2})]
-        assert "billing month 1 of a" in pool.reports()[0][2]["log"]
+
+@pytest.mark.parametrize("argument", [[], ["tests.sdk.links:nobody"], ["tests.sdk.links:AT"]])
+def test_what_is_no_worker_is_said(argument: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, and the status of a wrong command."""
+    assert main(argument) == 2
+    assert "usage:" in capsys.readouterr().err

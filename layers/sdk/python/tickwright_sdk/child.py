@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tickwright_sdk import limits
 from tickwright_sdk.calling import awaited, called
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import AnyJob, Job, Manner, found
@@ -99,7 +100,7 @@ class ChildLink:
         self._wire.send({"note": {"progress": progress, "checkpoint": checkpoint}, "serial": self._serial})
 
     def write(self, line: str) -> None:
-        self._wire.send({"log": line, "serial": self._serial})
+        self._wire.send({"log": line[-limits.LINE_CHARS_MAX :], "serial": self._serial})
 
     def wait(self, seconds: float) -> None:
         self._stopped.wait(seconds)

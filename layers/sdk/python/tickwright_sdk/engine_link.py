@@ -6,6 +6,7 @@ that reports each row must not cost a write a row. Promises: SEM-SDK-1, SEM-SDK-
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from tickwright_sdk import limits
 
 LOST = "lease_lost"
+_LOG = logging.getLogger("tickwright.worker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,5 +117,10 @@ class EngineLink:
         if note is None:
             return
         self._sent_s = self._loop.time()
-        if not await self._beat(note):
+        try:
+            goes_on = await self._beat(note)
+        except Exception:  # noqa: BLE001 - what does not get through costs the next attempt some work, this one nothing
+            _LOG.exception("what a handler noted was not sent")
+            return
+        if not goes_on:
             self.stop(LOST)

@@ -10,3 +10,5 @@ NOTE_INTERVAL_S = 1.0
 # The last frames are those of the fault; an endless recursion has a thousand alike.
 TRACE_FRAMES = -20
 TRACE_CHARS_MAX = 4_000
+MESSAGE_CHARS_MAX = 2_000
+LINE_CHARS_MAX = 16_384  # of a log: no more is kept of all of it

@@ -95,7 +95,7 @@ def broke_off(raised: BaseException) -> Result:
 
 def _text(raised: BaseException) -> str:
     try:
-        return str(raised)
+        return str(raised)[: limits.MESSAGE_CHARS_MAX]
     except Exception:  # noqa: BLE001 - a user's exception that cannot even be shown
         return "(its message cannot be shown)"
 

@@ -28,7 +28,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shift:
     """A worker at work: what a transport is given. `hurry` is set when even the grace is not to be waited for."""
 
@@ -45,7 +45,7 @@ class Shift:
 Transport = Callable[[Shift], Awaitable[None]]  # works until `stop` is set, then finishes or gives back
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Worker:
     """Handlers and the limits within which they are called.
 
@@ -64,7 +64,7 @@ class Worker:
     grace_s: float = 25.0
     health_port: int | None = None
     health_host: str = "127.0.0.1"
-    worker_id: str = field(default_factory=lambda: f"{socket.gethostname()[:64]}-{os.getpid()}-{token()[:8]}")
+    worker_id: str = field(default_factory=lambda: f"{socket.gethostname()[:40]}-{os.getpid()}-{token()[:8]}")
     registry: Registry = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
