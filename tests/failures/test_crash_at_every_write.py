@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import pytest
 
-from tests.failures import dead_letter_changes, job_changes, use_cases
+from tests.failures import dead_letter_changes, handed_over, job_changes, use_cases
 from tests.failures.use_cases import NotAcknowledged, UseCase
 from tests.support.faulty import Crash, Fate, Script
 from tests.support.kits import World
@@ -49,6 +49,10 @@ def all_use_cases() -> list[UseCase]:
         dead_letter_changes.Rerun(overlap="allow"),
         dead_letter_changes.GiveOrder(),
         dead_letter_changes.CarryOutOrder(),
+        handed_over.HandOver(),
+        handed_over.CompleteElsewhere(),
+        handed_over.FailElsewhere(),
+        handed_over.NoteAndFail(),
     ]
 
 
