@@ -20,6 +20,7 @@ from tests.contract.aws_strategies_jobs import (
     idempotency_changes,
     lease_changes,
     name_changes,
+    pool_changes,
     rotation_changes,
 )
 from tests.support.emulators import Emulator
@@ -31,6 +32,7 @@ from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.executions import Execution
 from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.leases import BucketLease
+from tickwright.domain.pools import Pool
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
@@ -44,6 +46,7 @@ TO_ITEM: dict[type, Any] = {
     IdempotencyRecord: control.idempotency_to_item,
     NameRecord: control.name_to_item,
     Rotation: control.rotation_to_item,
+    Pool: control.pool_to_item,
     Calendar: control.calendar_to_item,
 }
 CASES = st.one_of(
@@ -53,7 +56,7 @@ CASES = st.one_of(
     head_changes(),
     definition_changes(),
     lease_changes(),
-    idempotency_changes() | name_changes() | rotation_changes() | calendar_changes(),
+    idempotency_changes() | name_changes() | rotation_changes() | calendar_changes() | pool_changes(),
 )
 Case = tuple[Any, Any]
 

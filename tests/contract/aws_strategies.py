@@ -25,6 +25,7 @@ from tickwright.domain.executions import Cause, Discarded, ErrorSummary, Executi
 from tickwright.domain.ids import Epoch, ExecutionKey, TenantId, WorkerId, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import PoolName
 from tickwright.domain.transitions import TERMINAL, Event, State, rows
 
 ValueT = TypeVar("ValueT")
@@ -48,6 +49,7 @@ errors = st.sampled_from(
 BARE: dict[str, Any] = {"lane": Lane.HIGH, "key": tick_key(TICK)}
 FULL: dict[str, Any] = {
     "lane": Lane.BACKFILL,
+    "pool": PoolName("gpu"),
     "key": ExecutionKey(f"{tick_key(TICK)}#missed"),
     "cause": Cause.MANUAL,
     "reason": Reason.RETRY_LATER,

@@ -12,6 +12,7 @@ from tests.contract.aws_strategies import NOW, instants, job_ids, mostly
 from tests.support.builders import TICK, a_calendar
 from tickwright.domain.changes.calendars import PutCalendar
 from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite
+from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
@@ -31,6 +32,7 @@ from tickwright.domain.jobs import (
 )
 from tickwright.domain.lanes import Lane
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.pools import LAMBDA, Pool, PoolName
 from tickwright.domain.retry import Jitter, RetryPolicy
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
@@ -69,6 +71,7 @@ def heads(draw: st.DrawFn) -> Head:
         overlap=draw(st.sampled_from(Overlap)),
         catch_up=draw(catch_ups),
         max_attempts=draw(st.integers(1, 3)),
+        pool=draw(st.sampled_from([LAMBDA, PoolName("gpu")])),
         created_at=draw(instants),
         listed_as=draw(st.sampled_from(["nightly", "Grüße, 世界"])),
         run_deadline_s=draw(st.none() | st.integers(1, 100)),
@@ -261,6 +264,20 @@ def rotation_changes(draw: st.DrawFn) -> tuple[Rotation | None, Any]:
     rotation = Rotation(tenant_id=TENANT, number=draw(st.integers(2, 4)), rotated_at=draw(instants))
     old = Rotation(tenant_id=TENANT, number=draw(st.integers(2, 4)), rotated_at=draw(instants))
     return draw(st.sampled_from([None, old, old])), PutRotation(rotation=rotation)
+
+
+@st.composite
+def pool_changes(draw: st.DrawFn) -> tuple[Pool | None, Any]:
+    """A pool that is new, or put over what was seen, or over something else."""
+    pool = Pool(
+        tenant_id=TENANT,
+        name=PoolName(draw(job_ids)),
+        description=draw(st.sampled_from([None, "cards"])),
+        created_at=NOW,
+        version=draw(st.integers(1, 3)),
+    )
+    old = replace(pool, description=draw(st.sampled_from([None, "cards"])), version=draw(st.integers(1, 3)))
+    return draw(st.sampled_from([None, old, old])), PutPool(pool=pool)
 
 
 @st.composite

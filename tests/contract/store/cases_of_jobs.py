@@ -24,6 +24,7 @@ from tests.support.builders import (
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.changes.heads import Advance, Occupy, PutDefinition, PutHead, Reopen, Rewrite, StillOpen
+from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import Epoch, tick_key
 from tickwright.domain.instants import Instant
@@ -31,6 +32,7 @@ from tickwright.domain.jobs import RUN, SKIP_OVERLAP, Definition, Head, JobStatu
 from tickwright.domain.journal import Entry, Page, PutPage
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.own_payloads import OwnPayload, PutOwnPayload
+from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, PutOrder
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
@@ -319,6 +321,8 @@ def _ways_to(item: Any) -> list[AnyChange]:  # noqa: ANN401 - items of any kind
             return list(_takes(item))
         case Rotation():
             return [PutRotation(rotation=replace(item, number=number)) for number in range(2, item.number + 1)]
+        case Pool():
+            return [PutPool(pool=replace(item, version=version)) for version in range(1, item.version + 1)]
         case _:
             return [_PUTS[type(item)](item)]
 
@@ -378,6 +382,7 @@ _READS: dict[type, Callable[[Store, Any], Awaitable[Any]]] = {
     IdempotencyRecord: lambda store, item: store.idempotency(item.tenant_id, item.key),
     NameRecord: lambda store, item: store.named(item.tenant_id, item.name),
     Rotation: lambda store, item: store.webhook_rotation(item.tenant_id),
+    Pool: lambda store, item: store.pool(item.tenant_id, item.name),
     Calendar: _calendar_like,
     Page: _page_like,
     Order: lambda store, item: store.redrive_order(item.tenant_id, item.order_id),

@@ -11,6 +11,7 @@ from tests.support.builders import JOB, ORDER_ID, a_job_id
 from tickwright.domain.ids import ExecutionRef, TenantId
 from tickwright.domain.journal import Page
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
+from tickwright.domain.pools import Pool
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
@@ -34,7 +35,7 @@ def _moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
             return tuple(_moved(part, number) for part in thing)
         case BucketLease() | TakeBucket() | RenewBucket() | Page():
             return replace(_parts_moved(thing, number), bucket=number)
-        case IdempotencyRecord() | NameRecord() | Calendar() | Rotation():
+        case IdempotencyRecord() | NameRecord() | Calendar() | Pool() | Rotation():
             return _named(thing, number)
         case _ if is_dataclass(thing) and not isinstance(thing, type):
             return _parts_moved(thing, number)
@@ -42,7 +43,7 @@ def _moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
             return thing
 
 
-def _named(thing: IdempotencyRecord | NameRecord | Calendar | Rotation, number: int) -> Any:  # noqa: ANN401 - as above
+def _named(thing: Any, number: int) -> Any:  # noqa: ANN401 - as above
     """What stands under a name of its tenant's, or under its tenant alone."""
     match thing:
         case IdempotencyRecord():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.store.cases_of_jobs import bring
+from tests.contract.store.cases_of_pools import POOL
 from tests.support.builders import (
     JOB,
     TENANT,
@@ -27,6 +28,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import TenantId, missed_key, tick_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
+from tickwright.domain.pools import PoolName
 from tickwright.domain.schedules import CalendarContent, CalendarKind, Window
 from tickwright.domain.tenants import PutIdempotency, PutName, Scope
 from tickwright.domain.transitions import State
@@ -263,3 +265,20 @@ async def test_a_tenants_calendars_are_listed_by_name(store: Store) -> None:
     assert found == names
     assert after_key is None
     assert [one.name for one in (await store.calendars_of(OTHER_TENANT, limit=9)).items] == ["c"]
+
+
+@pytest.mark.sem("SEM-POOL-1")
+async def test_a_tenants_pools_are_read_and_listed_by_name(store: Store) -> None:
+    """Page by page, each once, its own alone; what was never put is None."""
+    names = ["arm", "cpu", "gpu"]
+    for name in reversed(names):
+        await bring(store, replace(POOL, name=PoolName(name)))
+    await bring(store, replace(POOL, tenant_id=OTHER_TENANT, name=PoolName("bit")))
+
+    first = await store.pools_of(TENANT, limit=2)
+    second = await store.pools_of(TENANT, limit=2, after_key=first.next_key)
+
+    assert [pool.name for page in (first, second) for pool in page.items] == names
+    assert second.next_key is None
+    assert await store.pool(TENANT, "cpu") == replace(POOL, name=PoolName("cpu"))
+    assert await store.pool(TENANT, "bit") is None

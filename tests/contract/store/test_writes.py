@@ -10,11 +10,12 @@ import pytest
 
 from tests.contract.store.cases import OF_EXECUTIONS
 from tests.contract.store.cases_of_jobs import OF_HEADS, OF_OTHERS, bring, stored_like
+from tests.contract.store.cases_of_pools import OF_POOLS
 from tests.contract.store.cases_of_redrives import OF_REDRIVES
 from tests.contract.store.moving import moved
 from tickwright.ports.store import Applied, Refused, Store
 
-EVERY_CASE = (*OF_EXECUTIONS, *OF_HEADS, *OF_OTHERS, *OF_REDRIVES)
+EVERY_CASE = (*OF_EXECUTIONS, *OF_HEADS, *OF_OTHERS, *OF_POOLS, *OF_REDRIVES)
 CASES = tuple(moved(case, number) for number, case in enumerate(EVERY_CASE))
 # Each item that refuses a case's change, beside the change; a third of these do not fit into one transaction.
 REFUSALS = tuple(
