@@ -264,6 +264,19 @@ async def test_a_claim_whose_answer_was_lost_is_asked_for_again_under_its_reques
     assert [execution for execution, _, _ in pool.reports()] == ["e1"]
 
 
+@pytest.mark.parametrize("body", [{}, {"executions": [{}], "waitedSec": 0}, {"executions": None}, [], "welcome"])
+async def test_an_answer_that_tells_of_no_claims_ends_no_worker(pool: Pool, body: object) -> None:
+    """A proxy's page, or an API of another version: it asks again."""
+    pool.ready.append(a_claim())
+    answers = iter([Says(body=body)])
+    pool.claims = lambda _: next(answers, None)
+
+    async with pulling(pool, lambda _, __: None):
+        await until(pool.reports)
+
+    assert pool.reports()[0][:2] == ("e1", "complete")
+
+
 async def test_a_report_is_sent_again_while_the_lease_may_last(pool: Pool) -> None:
     """The API is down for a moment: a finished run must not be run again for that."""
     pool.ready.append(a_claim(beat_s=5, lease_s=20))

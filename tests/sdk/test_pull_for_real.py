@@ -50,8 +50,10 @@ async def test_a_job_of_a_pool_is_run_by_the_worker_that_pulls_from_it(product: 
 
     async with working(product, work):
         ended = await product.until(await product.run_now("gpu", {"n": 21}), "SUCCEEDED", "DEAD")
+        logs = await product.ask(lambda: list(product.client.logs(ended["executionId"])))
 
     assert (ended["status"], ended["result"], ended["attempt"]) == ("SUCCEEDED", {"doubled": 42}, 1)
+    assert [log["text"].partition("INFO ")[2] for log in logs] == ["on my own machine"]
 
 
 @pytest.mark.sem("SEM-CHECKPOINT-1")

@@ -5,13 +5,14 @@ from before their claim was sent. Promise: SEM-SDK-11.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tickwright_sdk.context import Context, Link
 from tickwright_sdk.engine_link import Note
 from tickwright_sdk.hands import NoRoom
+from tickwright_sdk.problems import Unreachable
 from tickwright_sdk.results import Failed, Later, Result, Succeeded
 
 # Of a lease the protocol promises that it is longer than two heartbeats.
@@ -62,6 +63,23 @@ class Claim:
         if note is not None and note.checkpoint is not None:
             body["checkpoint"] = json.loads(note.checkpoint)
         return body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """What one answer brought. `waited_s`: for how long the request was held before it."""
+
+    claims: Sequence[Claim]
+    waited_s: float
+
+
+def claimed(answer: Mapping[str, Any]) -> Claimed:
+    """Read an answer. Raises Unreachable for what is none, such as another program's."""
+    try:
+        claims = [Claim.of(told) for told in answer["executions"]]
+        return Claimed(claims=claims, waited_s=float(answer["waitedSec"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        raise Unreachable(f"an answer that tells of no claims: {fault!r}") from fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,10 @@ class Client:
         """What an execution waits for."""
         return self._get(f"{_execution(execution_id)}/explanation")
 
+    def logs(self, execution_id: str) -> Iterator[Json]:
+        """The end of what each of its attempts has said, newest first."""
+        return self._pages(f"{_execution(execution_id)}/logs", "logs", {})
+
     def cancel_execution(self, execution_id: str) -> Json:
         """Cancel an execution; one that runs is asked to stop."""
         return self._post(f"{_execution(execution_id)}/cancel", {})

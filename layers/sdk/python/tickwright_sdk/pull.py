@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from tickwright_sdk.calls import Calls
-from tickwright_sdk.claims import Claim
+from tickwright_sdk.claims import Claim, Claimed, claimed
 from tickwright_sdk.client import Client
 from tickwright_sdk.connection import Patience
 from tickwright_sdk.context import Context
@@ -164,8 +164,8 @@ class Puller:
                 self._claimed_once = True
                 return self._begin_all(answer, sent_ms, is_wanted=not stop.is_set())
 
-    def _ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return self._polling.claim(self._pulling.pool, asked, read_s=asked["waitSec"] + _ANSWER_S)
+    def _ask(self, asked: Mapping[str, Any]) -> Claimed:
+        return claimed(self._polling.claim(self._pulling.pool, asked, read_s=asked["waitSec"] + _ANSWER_S))
 
     def _judge(self, fault: TickwrightError) -> None:
         """A worker that was never let in has a mistake to be told at once; later the API may be mended meanwhile."""
@@ -175,12 +175,12 @@ class Puller:
 
     # ---------------------------------------------------------------------------------------- running
 
-    def _begin_all(self, answer: Mapping[str, Any], sent_ms: int, *, is_wanted: bool) -> int:
+    def _begin_all(self, answer: Claimed, sent_ms: int, *, is_wanted: bool) -> int:
         """Begin what was claimed; how many. Its leases count from the answer, which came no sooner than it was held."""
-        since_ms = min(self._clock.monotonic_ms(), sent_ms + round(answer["waitedSec"] * 1_000))
-        for told in answer["executions"]:
-            self._begin(Claim.of(told), since_ms, is_wanted=is_wanted)
-        return len(answer["executions"])
+        since_ms = min(self._clock.monotonic_ms(), sent_ms + round(answer.waited_s * 1_000))
+        for claim in answer.claims:
+            self._begin(claim, since_ms, is_wanted=is_wanted)
+        return len(answer.claims)
 
     def _begin(self, claim: Claim, sent_ms: int, *, is_wanted: bool) -> None:
         desk = Desk(
