@@ -39,7 +39,7 @@ def bill(payload: Bill, ctx: Context) -> dict[str, int]:
 @registry.job("bill-async")
 async def bill_async(payload: Bill, ctx: Context) -> int:
     """The same, on a loop; both ways to wait."""
-    await asyncio.sleep(3_600)  # noqa: TID251 - a handler may
+    await asyncio.sleep(3_600)
     return payload.rows if await ctx.sleep_async(3_600) else 0
 
 
