@@ -20,6 +20,7 @@ from tests.e2e.fleet_handlers import FOLDER
 from tests.support.builders import TENANT
 from tests.support.emulators.server import Emulator
 from tests.support.installation import Installation, in_environment, install
+from tests.unit.adapters.ecs.test_protection import GRANTED, an_agent
 from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.sqs.queue import SqsQueue
 from tickwright.domain.executions import Execution, Reason
@@ -54,13 +55,13 @@ class Fleet:
     ended: list[str] = field(default_factory=list)  # what each machine printed
 
     @contextmanager
-    def machine(self, places: str = "high=4,normal=4,low=1") -> Iterator[Program]:
-        """A process of its own; killed at the end if it still runs."""
+    def machine(self, **more: str) -> Iterator[Program]:
+        """A process of its own, with what more its environment says; killed at the end if it still runs."""
         self.port = free_port()
         own = {
             "PYTHONPATH": os.pathsep.join(map(str, _PATHS)),
             "TICKWRIGHT_FLEET": "Tests",
-            "TICKWRIGHT_PLACES": places,
+            "TICKWRIGHT_PLACES": "high=4,normal=4,low=1",
             "TICKWRIGHT_HANDLERS": "tests.e2e.fleet_handlers:worker",
             "TICKWRIGHT_STOP_S": str(_STOP_S),
             "TICKWRIGHT_HEALTH_PORT": str(self.port),
@@ -68,7 +69,7 @@ class Fleet:
         }
         program = subprocess.Popen(
             [sys.executable, "-m", "functions.fargate_worker.main"],
-            env={**os.environ, **own},
+            env={**os.environ, **own, **more},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -136,6 +137,11 @@ async def ended(program: Program, within_s: float) -> int:
     return await asyncio.to_thread(program.wait, timeout=within_s)
 
 
+async def has_come(asked: list[tuple[str, str, object]]) -> bool:
+    """Whether the agent has been asked anything."""
+    return bool(asked)
+
+
 def well(port: int) -> int:
     """What the probe of the container says, as its exit status."""
     probed = subprocess.run(
@@ -181,6 +187,21 @@ async def test_sigterm_ends_a_machine_in_time_and_gives_back_what_does_not_end(f
     assert (status, row.state, row.reason, row.attempt) == (0, State.RETRY, Reason.GIVEN_BACK, 0), fleet.ended
     assert took_ms < 1_000 * _STOP_S
     assert [(one.attempt, one.lease_epoch) for one in await fleet.rows([*short, *deaf])] == [(1, 1), (1, 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-FLEET-3")
+async def test_a_machine_on_ecs_is_protected_once_it_has_a_run(fleet: Fleet) -> None:
+    """Asked of the agent that ECS names, and not before there is a reason."""
+    with an_agent((200, GRANTED)) as (uri, asked), fleet.machine(ECS_AGENT_URI=uri):
+        await fleet.until(lambda: asyncio.to_thread(lambda: well(fleet.port) == 0))
+        asked_idle = list(asked)
+        deaf = await fleet.submit("deaf")
+        await fleet.until(lambda: fleet.all_in(deaf, State.RUNNING))
+        await fleet.until(lambda: has_come(asked))
+
+    assert asked_idle == []
+    assert [body for _, _, body in asked] == [{"ProtectionEnabled": True, "ExpiresInMinutes": 15}]
 
 
 @pytest.mark.slow
