@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
@@ -80,7 +81,8 @@ def test_the_log_of_a_handler_is_kept_and_goes_where_the_workers_own_goes(caplog
     with caplog.at_level(logging.INFO):
         context.log.warning("slow")
 
-    assert [line.split(" ", 2)[2] for line in link.lines] == ["INFO row 7 of 9", "WARNING slow"]
+    assert [line.split(" ", 1)[1] for line in link.lines] == ["INFO row 7 of 9", "WARNING slow"]
+    assert datetime.fromisoformat(link.lines[0].split(" ")[0]).tzinfo is UTC
     assert "slow" in caplog.text
 
 

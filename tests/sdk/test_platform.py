@@ -232,4 +232,5 @@ def test_the_bounds_of_the_sdk_are_those_of_the_product() -> None:
     assert sdk_limits.RESULT_BYTES_MAX == limits.RESULT_BYTES_MAX
     assert sdk_limits.CHECKPOINT_BYTES_MAX == limits.CHECKPOINT_BYTES_MAX
     assert sdk_limits.TRACE_CHARS_MAX == limits.ERROR_TRACE_CHARS_MAX
+    assert sdk_limits.MESSAGE_CHARS_MAX == limits.ERROR_MESSAGE_CHARS_MAX
     assert LOG_BYTES_MAX == limits.LOG_BYTES_MAX

@@ -138,7 +138,9 @@ async def test_a_worker_pulls_from_its_pool_without_being_told_how() -> None:
 
 
 async def test_a_worker_that_cannot_know_where_to_pull_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pool, and the API's address with a key."""
+    """A pool, and the API's address with a key; and a number of runs that is one."""
+    with pytest.raises(ValueError, match="concurrency"):
+        Worker(concurrency=0)
     monkeypatch.delenv("TICKWRIGHT_URL", raising=False)
 
     with pytest.raises(ValueError, match="pool="):

@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +18,8 @@ from tickwright_sdk import limits
 from tickwright_sdk.results import Fatal, RetryLater, json_text
 
 _LOGGER = logging.getLogger("tickwright.handlers")
+_LINE = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+_LINE.converter = time.gmtime  # lines of machines in several zones are read side by side
 
 
 class Link(Protocol):
@@ -167,7 +170,7 @@ class _ToLink(logging.Handler):
     def __init__(self, link: Link) -> None:
         super().__init__()
         self._link = link
-        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        self.setFormatter(_LINE)
 
     def emit(self, record: logging.LogRecord) -> None:
         try:

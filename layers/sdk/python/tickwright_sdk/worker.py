@@ -68,6 +68,8 @@ class Worker:
     registry: Registry = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.concurrency < 1 or self.grace_s < 0:
+            raise ValueError("concurrency is 1 at least, and grace_s is not negative")
         self.registry = Registry(_Submits(self))
 
     def job(
