@@ -52,8 +52,9 @@ _COMPLETION = Field(
 class HttpTarget(Shape):
     """POSTs to an address.
 
-    The body is JSON: executionId, jobId, scheduledTime, attempt, leaseEpoch, deadline, traceparent and payload. The
-    executionId is also sent as `Idempotency-Key`, and the request is signed by the rules of Standard Webhooks.
+    The body is JSON: executionId, jobId, scheduledTime, attempt, leaseEpoch, deadline, traceparent, checkpoint and
+    payload. The executionId is also sent as `Idempotency-Key`, and the request is signed by the rules of Standard
+    Webhooks.
 
     2xx is a success; 408, 425, 429 and 5xx are tried again; other 4xx end the execution; redirects are not followed.
     """
