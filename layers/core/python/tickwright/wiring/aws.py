@@ -59,11 +59,15 @@ def kit_from(settings: Settings) -> Kit:
     )
 
 
-def runners_from_env(environ: Mapping[str, str], kit: Kit) -> Mapping[str, Runner]:
-    """What a worker on AWS runs. Private addresses are refused: tenants choose the URLs."""
+def runners_from_env(environ: Mapping[str, str], kit: Kit, *, threads: int = 64) -> Mapping[str, Runner]:
+    """What a worker on AWS runs. Private addresses are refused: tenants choose the URLs.
+
+    `threads`: as many as the worker has places in all its lanes; each kind of target has its own.
+    """
     settings = from_environment(environ)
     secrets = SecretsInUse(kit=kit, key=settings.webhook_key)
-    return {"http": HttpRunner(allow_private=False, secrets_of=secrets.of), **aws_runners(settings.targets)}
+    http = HttpRunner(allow_private=False, secrets_of=secrets.of, threads=threads)
+    return {"http": http, **aws_runners(settings.targets, threads=threads)}
 
 
 def received_of(environ: Mapping[str, str], record: Mapping[str, Any]) -> Received | None:

@@ -38,7 +38,10 @@ def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Mac
     )
     return Machine(
         kit=replace(kit, telemetry=telemetry),
-        runners={**runners_from_env(environ, kit), "python": PythonRunner(registry, hands=hands)},
+        runners={
+            **runners_from_env(environ, kit, threads=settings.places_of_all),
+            "python": PythonRunner(registry, hands=hands),
+        },
         hands=hands,
         settings=settings,
         protection=None if settings.agent_uri is None else EcsProtection(settings.agent_uri),

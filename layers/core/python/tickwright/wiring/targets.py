@@ -21,12 +21,13 @@ SERVICES: Mapping[str, Service] = {
 }
 
 
-def aws_runners(allowed: AllowedTargets) -> Mapping[str, Runner]:
+def aws_runners(allowed: AllowedTargets, *, threads: int) -> Mapping[str, Runner]:
     """A runner for each service of AWS that a job may name."""
+
+    def client(service: str, region: str, read_timeout_s: float) -> object:
+        return target_client(service, region=region, read_timeout_s=read_timeout_s, connections=threads)
+
     return {
-        kind: AwsRunner(service, make_client=_client, allowed=allowed, threads=32) for kind, service in SERVICES.items()
+        kind: AwsRunner(service, make_client=client, allowed=allowed, threads=threads)
+        for kind, service in SERVICES.items()
     }
-
-
-def _client(service: str, region: str, read_timeout_s: float) -> object:
-    return target_client(service, region=region, read_timeout_s=read_timeout_s)

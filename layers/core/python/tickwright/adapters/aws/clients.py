@@ -24,12 +24,19 @@ def sqs_client(*, endpoint_url: str | None = None, region: str | None = None) ->
     return _client("sqs", SQS_READ_TIMEOUT_S, endpoint_url=endpoint_url, region=region)
 
 
-def target_client(service: str, *, region: str, read_timeout_s: float, endpoint_url: str | None = None) -> BaseClient:
-    """A client of a service that a target calls, in the region that the target names."""
-    return _client(service, read_timeout_s, endpoint_url=endpoint_url, region=region)
+def target_client(service: str, *, region: str, read_timeout_s: float, connections: int) -> BaseClient:
+    """A client of a service that a target calls, in the region that the target names; a connection a thread."""
+    return _client(service, read_timeout_s, endpoint_url=None, region=region, connections=connections)
 
 
-def _client(service: str, read_timeout_s: float, *, endpoint_url: str | None, region: str | None) -> BaseClient:
+def _client(
+    service: str,
+    read_timeout_s: float,
+    *,
+    endpoint_url: str | None,
+    region: str | None,
+    connections: int = CONNECTIONS,
+) -> BaseClient:
     session = botocore.session.get_session()
     return session.create_client(
         service,
@@ -38,7 +45,7 @@ def _client(service: str, read_timeout_s: float, *, endpoint_url: str | None, re
         config=Config(
             connect_timeout=CONNECT_TIMEOUT_S,
             read_timeout=read_timeout_s,
-            max_pool_connections=CONNECTIONS,
+            max_pool_connections=connections,
             retries={"total_max_attempts": 1, "mode": "standard"},
             tcp_keepalive=True,
         ),
