@@ -267,6 +267,18 @@ def test_a_pending_call_can_be_cut(server: Scripted, client: Client) -> None:
     assert len(server.asked) == 1
 
 
+def test_a_server_that_is_not_there_is_said_so(client: Client, server: Scripted) -> None:
+    """With the request and the reason; it may be back, so it is asked more than once."""
+    waited: list[float] = []
+    with Client("http://127.0.0.1:9", KEY, wait=waited.append) as nowhere, pytest.raises(Unreachable) as raised:
+        nowhere.job("j")
+
+    assert "GET /v1/jobs/j: NewConnectionError" in str(raised.value)
+    assert "refused" in str(raised.value)
+    assert len(waited) == 3
+    assert KEY not in str(raised.value)
+
+
 def test_patience_is_bounded_and_has_chance() -> None:
     """Twice as long each time, up to a bound, and any part of it."""
     patience = Patience(pause_s=1, pause_s_max=5)

@@ -219,8 +219,8 @@ async def test_what_is_noted_goes_with_a_heartbeat_and_before_a_failure(pool: Po
         await until(pool.reports)
 
     notes = [asked.body for asked in pool.told("heartbeat")]
-    assert {"workerId": "w1", "leaseEpoch": 1, "progress": 0.9, "checkpoint": {"row": 9}} in notes
-    assert notes[-1] == {"workerId": "w1", "leaseEpoch": 1, "checkpoint": {"row": 10}}
+    assert max(note.get("progress", 0) for note in notes) == 0.9
+    assert notes[-1]["checkpoint"] == {"row": 10}
     assert len(notes) <= 3
     in_order = [path.rpartition("/")[2] for path in pool.server.paths if "/e1/" in path]
     assert in_order[-2:] == ["heartbeat", "fail"]

@@ -28,6 +28,7 @@ _KEY = re.compile(r"[\x21-\x7E]{1,256}")
 _ANSWER_BYTES_MAX = 32 * 1_048_576  # a list's longest page is far below
 _RETRY_AFTER_S_MAX = 30.0  # a client that waits longer looks dead: it is told instead
 _OK, _REDIRECTS = 200, 300
+_SAID_CHARS_MAX = 200
 # Answers that say "later": the request was not carried out.
 _LATER = frozenset({"idempotency_in_progress", "unfinished", "unavailable"})
 
@@ -134,7 +135,8 @@ class Connection:
             )
             text = response.read(_ANSWER_BYTES_MAX + 1)
         except (urllib3.exceptions.HTTPError, OSError) as fault:
-            raise Unreachable(f"{asked.method} {asked.path}: {type(fault).__name__}") from fault
+            said = f"{type(fault).__name__}: {str(fault)[:_SAID_CHARS_MAX]}"
+            raise Unreachable(f"{asked.method} {asked.path}: {said}") from fault
         if len(text) > _ANSWER_BYTES_MAX:
             response.close()
             raise Unreachable(f"{asked.method} {asked.path}: an answer of over {_ANSWER_BYTES_MAX} bytes")
