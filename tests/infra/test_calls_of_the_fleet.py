@@ -1,0 +1,82 @@
+"""Every call that a machine of the fleet makes is one that its role allows: recorded from the real loop."""
+
+import asyncio
+import os
+
+import pytest
+
+from tests.infra import test_calls
+from tests.infra.test_calls import Installation
+from tests.infra.test_grants import meant
+from tests.support.kits import LoggedRunner
+from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
+from tickwright.domain.ids import WorkerId
+from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import FARGATE
+from tickwright.fleet_settings import fleet_from_environment
+from tickwright.loops.worker import WorkerLoop
+from tickwright.ports.runner import Invocation
+from tickwright.wiring.fleet import Machine, machine_from_env
+
+WORKING_MS = 6_000
+installation = test_calls.installation
+
+
+async def does(invocation: Invocation) -> UserResult:
+    """Ends as the handler's name says; `broken` ends well the second time."""
+    invocation.log.write("said\n")
+    handler = invocation.definition.spec.target.settings["handler"]
+    if handler == "endless":
+        await invocation.wait_cancelled()
+    if handler == "dead":
+        return Fatal(error=an_error("Dead", "for ever"))
+    if handler == "broken" and invocation.execution.attempt == 1:
+        return Failure(error=an_error("Broken", "once"))
+    return Success(result='"ok"')
+
+
+async def work(machine: Machine) -> None:
+    """Serve the fleet's lanes for a while, then stop."""
+    runner = LoggedRunner(clock=machine.kit.clock, does=does)
+    loop = WorkerLoop(
+        machine.kit,
+        {"python": runner},
+        WorkerId("machine"),
+        places={Lane.HIGH: 10, Lane.NORMAL: 10},
+        pools=(FARGATE,),
+        grace_ms=5_000,
+    )
+    stop = asyncio.Event()
+    going = asyncio.create_task(loop.run(stop))
+    await machine.kit.clock.sleep_ms(WORKING_MS)
+    stop.set()
+    await going
+
+
+@pytest.mark.slow
+def test_no_machine_of_the_fleet_makes_a_call_that_its_role_forbids(installation: Installation) -> None:
+    """Runs that end well, that are tried again, that die and that are given back: each call is granted."""
+    for handler in ("well", "broken", "dead", "endless"):
+        installation.submit(
+            handler,
+            installation.soon(20),
+            target={"type": "python", "handler": handler},
+            retryPolicy={"maxAttempts": 3, "backoff": {"initialSec": 0.2, "maxSec": 0.5}},
+        )
+    installation.calling = "fargate"
+
+    with asyncio.Runner() as runner:
+        runner.run(work(machine_from_env(os.environ, fleet_from_environment(os.environ))))
+
+    used = installation.used["fargate"]
+    assert used - meant("fargate") == set()
+    # So much at least has been tried.
+    assert {
+        ("sqs:ReceiveMessage", "QueueFargateNormal"),
+        ("sqs:DeleteMessage", "QueueFargateNormal"),
+        ("sqs:SendMessage", "QueueFargateNormal"),
+        ("sqs:SendMessage", "QueueDeadExecutions"),
+        ("dynamodb:GetItem", "Jobs"),
+        ("dynamodb:UpdateItem", "Executions"),
+        ("dynamodb:PutItem", "Control"),
+    } <= used
