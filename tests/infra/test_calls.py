@@ -154,12 +154,17 @@ def rights_of(operation: str, request: Mapping[str, Any], names: Mapping[str, st
         case "batch_get_item":
             for table in request["RequestItems"]:
                 yield "dynamodb:BatchGetItem", names[table]
-        case _ if "QueueUrl" in request:
+        case _ if {"QueueUrl", "QueueName"} & request.keys():
             action = operation.removesuffix("_batch").title().replace("_", "")
-            yield f"sqs:{action}", names[request["QueueUrl"]]
+            yield f"sqs:{action}", _queue_of(request.get("QueueUrl") or request["QueueName"], names)
         case _:
             index = f"/index/{request['IndexName']}" if "IndexName" in request else ""
             yield f"dynamodb:{operation.title().replace('_', '')}", f"{names[request['TableName']]}{index}"
+
+
+def _queue_of(url: str, names: Mapping[str, str]) -> str:
+    """A queue of the template; or one of a tenant's pool, by how its name begins."""
+    return "PoolQueues" if url.rpartition("/")[2].startswith("calls-pool-") else names[url]
 
 
 @pytest.fixture
@@ -203,6 +208,7 @@ def live_a_day(installation: Installation) -> None:
     """Whatever the functions do in an installation's day, by every function at least once."""
     admit(installation)
     what_tenants_ask_for(installation)
+    what_machines_pull(installation)
     installation.invoke("scheduler", {"slot": 0, "slots": 1}, Left(20_000 + 3_000))
     what_workers_do(installation)
     order = what_is_done_with_the_dead(installation)
@@ -248,6 +254,22 @@ def what_tenants_ask_for(installation: Installation) -> None:
     installation.ask("POST", f"/v1/executions/{run['executionId']}/cancel", {})
     installation.ask("DELETE", path)
     installation.ask("GET", f"/v1/jobs/{at_once['jobId']}/executions")
+
+
+def what_machines_pull(installation: Installation) -> None:
+    """A pool is made, and put again; what is due is claimed and reported, what is not yet is put off."""
+    installation.ask("PUT", "/v1/pools/gpu", {})
+    installation.ask("PUT", "/v1/pools/gpu", {"description": "cards"})
+    target = {"type": "pool", "pool": "gpu", "handler": "render"}
+    for number, after_ms in enumerate((20, 20, 230)):
+        installation.submit(f"p{number}", installation.soon(after_ms), target=target)
+    asked = {"workerId": "gpu-1", "max": 1, "waitSec": 2, "requestId": "r-1"}
+    (told,) = installation.ask("POST", "/v1/pools/gpu/claim", asked)["executions"]
+    assert installation.ask("POST", "/v1/pools/gpu/claim", asked)["executions"][0]["executionId"] == told["executionId"]
+    ended = {"leaseEpoch": told["leaseEpoch"], "result": 7}
+    assert installation.ask("POST", f"/v1/executions/{told['executionId']}/complete", ended)["status"] == "SUCCEEDED"
+    for number in range(4):
+        installation.ask("POST", "/v1/pools/gpu/claim", {"workerId": f"gpu-{number}", "max": 10, "waitSec": 2})
 
 
 def what_workers_do(installation: Installation) -> None:
@@ -299,6 +321,8 @@ def test_no_function_makes_a_call_that_its_role_forbids(installation: Installati
     assert forbidden == {function: set() for function in GRANTS}
     # So much at least has been tried: a day on which nothing happened would forbid nothing.
     assert {("dynamodb:ConditionCheckItem", "Jobs"), ("dynamodb:PutItem", "Control")} <= installation.used["api"]
+    pulled = {action for action, resource in installation.used["api"] if resource == "PoolQueues"}
+    assert {"sqs:CreateQueue", "sqs:ReceiveMessage", "sqs:SendMessage", "sqs:DeleteMessage"} <= pulled
     assert {("dynamodb:Query", "Jobs/index/due"), ("dynamodb:PartiQLInsert", "Executions")} <= installation.used[
         "scheduler"
     ]

@@ -1,10 +1,12 @@
 """The ready queues and the mappings that empty them: one of each per lane."""
 
+import json
 from typing import Any
 
 from infra.policy.checks import MAPPING, QUEUE
 from infra.policy.templates import Templates
 from infra.settings import LANES, STAGES
+from tickwright.adapters.sqs.tenant_queues import TenantQueues
 
 READY = {f"Queue{pool}{lane.capitalize()}" for pool in ("", "Fargate") for lane in LANES}
 
@@ -14,7 +16,7 @@ def queues_of(templates: Templates) -> dict[str, dict[str, Any]]:
 
 
 def test_every_lane_has_a_queue_and_a_dead_letter_queue(dev: Templates) -> None:
-    """A lane's two in each pool of the platform's, one for copies of dead executions, and what no tenant's pool took."""
+    """A lane's two in each of the platform's pools, one for copies of the dead, one for what no tenant's pool took."""
     for_people = {"QueueDeadExecutions", "QueuePoolsUndelivered"}
 
     assert set(queues_of(dev)) == READY | {f"{name}Undelivered" for name in READY} | for_people
@@ -32,6 +34,20 @@ def test_what_could_not_be_delivered_is_kept_for_fourteen_days(dev: Templates) -
     kept = {queue["MessageRetentionPeriod"] for name, queue in queues_of(dev).items() if name not in READY}
 
     assert kept == {14 * 24 * 3_600}
+
+
+def test_queues_of_tenants_pools_are_as_those_of_the_template(dev: Templates) -> None:
+    """They are made by the API while the installation runs: equal in all that decides what becomes of a hint."""
+    made = TenantQueues(prefix="p", undelivered_arn="arn:aws:sqs:us-east-1:000000000000:u").attributes("p-1-normal")
+    lane = queues_of(dev)["QueueFargateNormal"]
+
+    assert made["MessageRetentionPeriod"] == str(lane["MessageRetentionPeriod"])
+    assert made["MaximumMessageSize"] == str(lane["MaximumMessageSize"])
+    assert made["SqsManagedSseEnabled"] == str(lane["SqsManagedSseEnabled"]).lower()
+    assert json.loads(made["RedrivePolicy"])["maxReceiveCount"] == lane["RedrivePolicy"]["maxReceiveCount"]
+    (closed,) = json.loads(made["Policy"])["Statement"]
+    assert (closed["Effect"], closed["Resource"]) == ("Deny", "arn:aws:sqs:us-east-1:000000000000:p-1-normal")
+    assert closed["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
 def test_a_message_may_be_as_large_as_sqs_takes(dev: Templates) -> None:

@@ -174,8 +174,8 @@ class Simulation:
                 return SchedulerLoop(kit, process.member, slot=number, slots=self.plan.schedulers).run
             case "w":
                 runner = SimRunner(process, self.diary, self.now_ms, kit.clock, self._elsewhere)
-                worker_id, times = WorkerId(process.member), {"poll_ms": _EMPTY_POLL_MS, "grace_ms": _GRACE_MS}
-                return WorkerLoop(kit, {"python": runner}, worker_id, pools=(FARGATE,), **times).run
+                worker = WorkerLoop(kit, {"python": runner}, WorkerId(process.member), pools=(FARGATE,))
+                return replace(worker, poll_ms=_EMPTY_POLL_MS, grace_ms=_GRACE_MS).run
             case _:
                 return WatchLoop(kit).run
 

@@ -123,8 +123,8 @@ async def _start(asking: Worker, hints: Sequence[Hint]) -> Sequence[Started | Ov
     except Exception as fault:  # noqa: BLE001 - announced; the hint comes again, and the others are granted
         if len(hints) > 1:
             return [answer for hint in hints for answer in await _start(asking, [hint])]
-        about = {"executionId": hints[0].ref.id, "fault": type(fault).__name__, "detail": str(fault)[:500]}
-        asking.kit.emit(EventName.ATTEMPT_BROKE, **about)
+        name, about = type(fault).__name__, hints[0].ref.id
+        asking.kit.emit(EventName.ATTEMPT_BROKE, executionId=about, fault=name, detail=str(fault)[:500])
         return [NotNow(after_ms=asking.kit.durations.heartbeat_ms)]
 
 
