@@ -141,6 +141,18 @@ def test_a_refusal_is_an_exception_of_its_kind_and_is_not_repeated(
     assert len(server.asked) == 1
 
 
+@pytest.mark.sem("SEM-SDK-10")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_key_is_carried_to_no_other_place(server: Scripted, client: Client, status: int) -> None:
+    """A redirect is not followed, whatever it is, nor repeated."""
+    server.otherwise = lambda _: Says(status=status, headers={"Location": f"{server.url}/elsewhere"})
+
+    with pytest.raises(Refused):
+        client.job("j")
+
+    assert server.paths == ["GET /v1/jobs/j"]
+
+
 def test_a_refusal_says_what_to_change(server: Scripted, client: Client) -> None:
     """The message for people has every field; programs have them one by one."""
     errors = [{"pointer": "/schedule", "code": "missing", "message": "Say when."}]
