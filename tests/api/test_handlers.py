@@ -21,6 +21,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import FARGATE
 from tickwright.domain.tenants import Scope
 from tickwright.ports.queue import Received
 from tickwright.services.kit import Kit
@@ -68,6 +69,8 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     runner = PythonRunner(made.registry, threads=4)
     wiring = ModuleType("tickwright.wiring.aws")
     monkeypatch.setattr(wiring, "kit_from_env", lambda _environ: made.kit, raising=False)
+    link = lambda _environ: lambda execution: f"https://{execution.ref.id}"  # noqa: E731
+    monkeypatch.setattr(wiring, "log_link_from_env", link, raising=False)
     monkeypatch.setattr(wiring, "runners_from_env", lambda _environ, _kit: {"python": runner}, raising=False)
     received_of = lambda _environ, record: made.received[record["messageId"]]  # noqa: E731
     monkeypatch.setattr(wiring, "received_of", received_of, raising=False)
@@ -145,8 +148,11 @@ def test_the_watch_looks_until_its_time_is_nearly_up(installation: Installation)
 def hints(installation: Installation, count: int) -> list[dict[str, str]]:
     async def all_of_them() -> list[Received]:
         found: list[Received] = []
-        while len(found) < count:
-            found += await installation.kit.queue.receive(Lane.NORMAL, limit=10, wait_ms=500, visibility_ms=60_000)
+        # The jobs here call Python handlers, which wait in the fleet's pool.
+        asked = {"limit": 10, "wait_ms": 500, "visibility_ms": 60_000}
+        async with asyncio.timeout(20):
+            while len(found) < count:
+                found += await installation.kit.queue.receive(Lane.NORMAL, pool=FARGATE, **asked)
         return found
 
     received = installation.runner.run(all_of_them())
