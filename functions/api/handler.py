@@ -7,7 +7,7 @@ from tickwright.api.call import Api
 from tickwright.api.gateway import Event, reply_of, request_of
 from tickwright.api.service import answer
 from tickwright.domain.allowed_targets import allowed_from_json
-from tickwright.wiring.aws import kit_from_env
+from tickwright.wiring.aws import kit_from_env, log_link_from_env
 from tickwright.wiring.second_engine import DeferredEngine
 
 _API = Api(
@@ -17,6 +17,7 @@ _API = Api(
     second_engine=DeferredEngine(),
     targets=allowed_from_json(os.environ["TICKWRIGHT_TARGETS"]),
     webhook_key=os.environ["TICKWRIGHT_WEBHOOK_KEY"].encode(),
+    log_link=log_link_from_env(os.environ),
 )
 _RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
 

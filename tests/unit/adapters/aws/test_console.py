@@ -9,6 +9,7 @@ from tests.support.builders import TICK, an_execution
 from tickwright.adapters.aws.console import log_link
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
+from tickwright.wiring.aws import log_link_from_env
 
 GROUPS = ["/aws/lambda/worker", "Tickwright-dev-Workers-Fleet_1"]
 
@@ -43,6 +44,15 @@ def test_a_run_that_goes_on_is_looked_for_within_a_day() -> None:
     told = in_plain_words(log_link("eu-central-1", GROUPS, an_execution()))
 
     assert "~(end~'2026-12-02T00:01:00.000Z~start~'2026-11-30T23:59:00.000Z~" in told
+
+
+def test_an_installation_links_to_the_log_groups_that_it_names() -> None:
+    """By commas; one that names none has no link."""
+    named = log_link_from_env({"TICKWRIGHT_LOG_GROUPS": "worker,fleet", "AWS_REGION": "eu-central-1"})
+    run = an_execution()
+
+    assert named(run) == log_link("eu-central-1", ["worker", "fleet"], run)
+    assert log_link_from_env({})(run) is None
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """A kit on DynamoDB and SQS, as the environment of a function names them."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tickwright.adapters.aws.clients import dynamodb_client, sqs_client
+from tickwright.adapters.aws.console import log_link, no_link
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.dynamodb.engine import Options
 from tickwright.adapters.dynamodb.store import DynamoDbStore
@@ -16,6 +18,7 @@ from tickwright.adapters.sqs.tenant_queues import TenantQueues
 from tickwright.adapters.targets.http import HttpRunner
 from tickwright.adapters.telemetry.logs import LogTelemetry
 from tickwright.domain import limits
+from tickwright.domain.executions import Execution
 from tickwright.domain.lanes import Lane
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
@@ -68,6 +71,13 @@ def runners_from_env(environ: Mapping[str, str], kit: Kit, *, threads: int = 64)
     secrets = SecretsInUse(kit=kit, key=settings.webhook_key)
     http = HttpRunner(allow_private=False, secrets_of=secrets.of, threads=threads)
     return {"http": http, **aws_runners(settings.targets, threads=threads)}
+
+
+def log_link_from_env(environ: Mapping[str, str]) -> Callable[[Execution], str | None]:
+    """Where a browser finds what the workers have logged about an execution, if the installation names log groups."""
+    if not (log_groups := environ.get("TICKWRIGHT_LOG_GROUPS")):
+        return no_link
+    return partial(log_link, environ["AWS_REGION"], log_groups.split(","))
 
 
 def received_of(environ: Mapping[str, str], record: Mapping[str, Any]) -> Received | None:

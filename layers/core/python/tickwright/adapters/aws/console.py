@@ -35,6 +35,10 @@ def log_link(region: str, log_groups: Sequence[str], execution: Execution) -> st
     return f"{home}#logsV2:logs-insights$3FqueryDetail$3D{_TILDE}{_OPEN}{detail}{_CLOSE}"
 
 
+def no_link(_execution: Execution) -> None:
+    """There is no place to show."""
+
+
 def _domain(region: str) -> str:
     return next((domain for begin, domain in _DOMAINS.items() if region.startswith(begin)), "console.aws.amazon.com")
 
