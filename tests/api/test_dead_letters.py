@@ -76,7 +76,11 @@ async def test_the_dead_are_grouped_by_what_they_died_of(acme: Client) -> None:
 @pytest.mark.sem("SEM-DLQ-1", "SEM-SECRET-1")
 async def test_one_is_shown_with_what_it_was_given(acme: Client, rival: Client) -> None:
     """Its payload without the secrets; one that is not dead, or another tenant's, is not found here."""
-    shown: dict[str, Any] = {"name": "billing", "payload": {"card": "4000-1", "month": 11}, "secrets": ["/payload/card"]}
+    shown: dict[str, Any] = {
+        "name": "billing",
+        "payload": {"card": "4000-1", "month": 11},
+        "secrets": ["/payload/card"],
+    }
     dead = await a_dead_one(acme, **shown)
     alive = (await a_running_one(acme)).removeprefix("/v1/executions/")
     got = (await acme.get(f"/v1/dead-letters/{dead}")).json
