@@ -127,7 +127,12 @@ async def test_what_dies_again_is_a_new_death_and_stays_on_the_list(world: World
 
 @pytest.mark.sem("SEM-DLQ-2")
 async def test_a_watch_whose_clock_is_behind_redrives_none_twice(world: World) -> None:
-    """Its redrives are written with a later time than the order's, and so are told from what the order means."""
+    """Its redrives are written with a later time than the order's, and so are told from what the order means.
+
+    One more is of a busy job, so the order goes through the list again and again.
+    """
+    (waits,) = await deaths_of_one_job(world, 1)
+    await run_now(world.kit, TENANT, waits.job_id, None)
     for _ in range(3):
         await a_death(world)
     order = await ordered(world)
@@ -136,12 +141,13 @@ async def test_a_watch_whose_clock_is_behind_redrives_none_twice(world: World) -
     await move_on(behind, await now_of(world, order))
     for row in await opened(world):
         await report(behind, await claimed(world, row), BROKEN)
-    died = [row.failed_at for row in await world.executions()]
-    done = await looked_to_the_end(world, order)
+    died = [row.failed_at for row in await world.executions() if row.generation > 1]
+    for _ in range(10):
+        await look(world)
 
     assert [at is not None and at < order.created_at for at in died] == [True] * 3
-    assert await generations(world) == [2] * 3
-    assert (done.redriven, len(world.runner.starts)) == (3, 0)
+    assert sorted(await generations(world)) == [1, 1, 2, 2, 2]
+    assert (await now_of(world, order)).redriven == 3
 
 
 @pytest.mark.sem("SEM-DLQ-2")
