@@ -30,8 +30,9 @@ class PoolsJson(TypedDict):
 class ClaimJson(TypedDict):
     """An execution that the machine now holds, until `leaseUntil`, and longer with each heartbeat.
 
-    `leaseEpoch` goes with everything that it reports. `leaseSec` and `timeSec`: how long after this answer the lease and
-    the attempt's time end, for a machine whose clock is not right. `checkpoint`: what an attempt before it noted last.
+    `leaseEpoch` goes with everything that it reports. `leaseSec` and `timeSec`: how long after this answer the lease
+    and the attempt's time end, for a machine whose clock is not right. `checkpoint`: what an attempt before it noted
+    last.
     """
 
     executionId: str
