@@ -209,6 +209,7 @@ def rewrites(old: Head) -> Iterator[Rewrite]:
         a_head(job_id=old.job_id, next_run_at=Instant(LATER + 1), bucket=17), run_deadline_s=60, tzdata="2026.3"
     )
     paused = replace(due, status=JobStatus.PAUSED, next_run_at=None, bucket=None, run_deadline_s=None, paused_at=NOW)
+    paused = replace(paused, held=Instant(NOW + 1))
     for new, pins, seen in product((due, paused), (False, True), (None, NOW, Instant(NOW + 1))):
         yield Rewrite(new=replace(new, version=3), seen_version=2, seen_fired_through=seen, pins_fired=pins)
     yield Rewrite(new=replace(due, version=2), seen_version=1, seen_fired_through=None, pins_fired=False)

@@ -86,6 +86,7 @@ def heads(draw: st.DrawFn) -> Head:
         active=draw(occupants),
         waiting=draw(st.integers(0, 2)),
         paused_at=draw(st.none() | instants),
+        held=None if status is JobStatus.ACTIVE else draw(st.none() | instants),
         settled_through=draw(st.none() | instants),
         pending_version=3 if waits else None,
         effective_from=draw(instants) if waits else None,

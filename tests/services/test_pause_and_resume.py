@@ -197,6 +197,38 @@ async def test_a_clock_that_steps_back_does_not_lock_the_job(world: World) -> No
     await check_ledger(world, job)
 
 
+@pytest.mark.sem("SEM-PAUSE-2", "SEM-EDIT-1")
+@pytest.mark.parametrize("on_resume", ["skip", "catchup"])
+async def test_a_tick_that_an_edit_kept_is_held_back_by_a_pause_as_any_other(world: World, on_resume: str) -> None:
+    """It was due when the job was edited, and is none of the new schedule: the resume tells of it, or makes it up."""
+    catchup = {"mode": "all", "onResume": on_resume, "windowSec": 7_200}
+    job = await a_minutely_job(world, catchup=catchup)
+    kept = job.next_run_at
+    world.clock.advance(MINUTE + 500)
+    later = {"every": "PT1M", "phase": "PT40S", "endAt": world.text(3 * MINUTE)}
+    spec = world.spec(schedule=later, catchup=catchup)
+    with suppress(Crash):  # before it could decide what is due
+        await edit_job(world.a_process(Script(at=1, fate=Fate.CRASH_AFTER)), TENANT, job.job_id, spec, 1)
+    edited = await world.head(job.job_id)
+    assert (edited.version, edited.next_run_at) == (2, kept)
+    before = await paused(world, job.job_id)
+    world.clock.advance(3 * MINUTE)
+
+    head = await resumed(world, job.job_id)
+
+    assert (before.held, head.held) == (kept, None)
+    if on_resume == "catchup":
+        assert head.next_run_at == kept
+        await world.drain()
+        made_up = [row.scheduled_at for row in await world.executions()]
+        assert made_up[0] == kept
+        assert len(made_up) == 4
+    else:
+        (row,) = await world.executions()
+        assert row.passed is not None
+        assert (row.reason, row.passed.first, row.passed.count) == (Reason.PAUSED, kept, 4)
+
+
 @pytest.mark.sem("SEM-PAUSE-1")
 async def test_pausing_again_changes_nothing(world: World) -> None:
     """Neither the version nor a run that somebody asked for while the job was paused."""

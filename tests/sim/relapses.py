@@ -12,12 +12,14 @@ from tickwright.domain import repairs
 from tickwright.domain.changes import executions
 from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head
 from tickwright.domain.transitions import State
 from tickwright.loops import worker as loops
 from tickwright.ports.queue import Hint
-from tickwright.services import attempt, resolve
+from tickwright.services import attempt, change_job, resolve
 from tickwright.services.attempt import Started, Worker
 from tickwright.services.claim import NotNow, Over
+from tickwright.services.kit import Kit
 
 
 def _doubled_hint_runs_twice() -> None:
@@ -54,8 +56,19 @@ def _dropped_while_taken_off() -> None:
     put(resolve, "judge_present", judged)
 
 
+def _held_tick_forgotten() -> None:
+    """A pause does not note the tick that was due: one that an edit had kept is nowhere once the job goes on."""
+    pause = change_job._paused  # noqa: SLF001 - the rule that the plant replaces
+
+    def paused(kit: Kit, head: Head, now: Instant) -> Head:
+        return replace(pause(kit, head, now), held=None)
+
+    put(change_job, "_paused", paused)
+
+
 RELAPSES: Mapping[str, Callable[[], None]] = {
     "doubled-hint-runs-twice": _doubled_hint_runs_twice,
     "waiting-retry-is-claimed": _waiting_retry_is_claimed,
     "dropped-while-taken-off": _dropped_while_taken_off,
+    "held-tick-forgotten": _held_tick_forgotten,
 }

@@ -40,6 +40,7 @@ SHOWN_BY: Mapping[str, str] = {
     "no-tombstone": "NoStartAfterCancelAck",
     "refused-tombstone-is-done": "NoStartAfterCancelAck",
     "pause-forgets": "NothingBroke",
+    "held-tick-forgotten": "NextTickIsRight",
 }
 # What no search has met so far: for those the tests of the services and of the domain stand.
 NOT_FOUND = frozenset({"waiting-retry-is-claimed", "dropped-while-taken-off"})

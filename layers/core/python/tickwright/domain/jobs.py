@@ -202,6 +202,7 @@ class Head:
     waiting: int = 0
     reopened: Reopened | None = None
     paused_at: Instant | None = None
+    held: Instant | None = None  # the tick that was due, and undecided, when it was paused: an edit may have kept it
     settled_through: Instant | None = None  # up to here a resume or an edit has settled what becomes of the ticks
     pending_version: int | None = None
     effective_from: Instant | None = None
@@ -215,6 +216,7 @@ class Head:
         if self.next_run_at is not None:
             assert self.status is JobStatus.ACTIVE, "only an active job is due"
             assert self.fired_through is None or self.next_run_at > self.fired_through
+        assert self.held is None or self.status is not JobStatus.ACTIVE, "only a pause holds a tick back"
         assert (self.pending_version is None) == (self.effective_from is None), "an edit that waits has its time"
         decided = (self.fired_version, self.fired_at, self.fired_as)
         assert all((self.fired_through is None) == (value is None) for value in decided)

@@ -60,7 +60,7 @@ def switched(head: Head, definition: Definition, *, buckets: int) -> Head:
     if head.status is not JobStatus.ACTIVE:
         # What a pause has held back before it belongs to the old schedule, and is told of beside this write.
         held_from = max(head.paused_at or 0, head.effective_from - 1)
-        return replace(new, paused_at=Instant(held_from))
+        return replace(new, paused_at=Instant(held_from), held=None)
     return due_at(new, first_from(new, head.effective_from), buckets=buckets)
 
 

@@ -89,9 +89,14 @@ def _paused(kit: Kit, head: Head, now: Instant) -> Head:
 
     A tick that is due and undecided is held back too: resume tells of it, or catches it up.
     """
-    held_from = now if head.next_run_at is None else Instant(min(now, head.next_run_at - 1))
+    held = None if head.next_run_at is None or head.next_run_at > now else head.next_run_at
     return replace(
-        _next_version(kit, head), status=JobStatus.PAUSED, bucket=None, next_run_at=None, paused_at=held_from
+        _next_version(kit, head),
+        status=JobStatus.PAUSED,
+        bucket=None,
+        next_run_at=None,
+        paused_at=now if held is None else Instant(held - 1),
+        held=held,
     )
 
 
@@ -105,7 +110,7 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
     if head.effective_from is not None and head.effective_from <= now and not head.catch_up.on_resume:
         return await _resume_changed(kit, head, now)
     settled = head.settled_through if head.catch_up.on_resume else now
-    new = replace(_next_version(kit, head), paused_at=None, settled_through=settled)
+    new = replace(_next_version(kit, head), paused_at=None, held=None, settled_through=settled)
     new = due_at(new, resumed_at(head, now), buckets=kit.buckets)
     # Nothing is decided while a job is paused, so the last decision that was read is the last.
     written = await _write(kit, head, new, await _paused_row(kit, head, now), pins_fired=True)
@@ -243,7 +248,7 @@ def _edited(kit: Kit, head: Head, definition: Definition, now: Instant) -> Head:
     new = with_plan(_next_version(kit, head), definition)
     if head.status is JobStatus.PAUSED:
         # What the pause has held back so far is told of beside this write, or is still to be caught up.
-        return new if head.catch_up.on_resume else replace(new, paused_at=now, settled_through=now)
+        return new if head.catch_up.on_resume else replace(new, paused_at=now, held=None, settled_through=now)
     following = edited_next(head, schedule_of(new), now)
     kept = following is not None and following <= now
     return due_at(new if kept else replace(new, settled_through=now), following, buckets=kit.buckets)

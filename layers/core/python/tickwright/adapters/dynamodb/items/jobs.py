@@ -38,6 +38,7 @@ _PLAN = (
     Field("max_attempts", "m", NUMBER, was="maxAttempts"),
     Field("run_deadline_s", "d", NUMBER, was="runDeadlineSec"),
     Field("paused_at", "pausedAt", NUMBER),
+    Field("held", "held", NUMBER),  # with pausedAt alone, when nextRunAt and bucket are not there
     Field("reach_s", "reachS", NUMBER),
     # One letter each: with all of them, and the longest of everything else, the item must stay under a kilobyte.
     Field("settled_through", "s", NUMBER),
