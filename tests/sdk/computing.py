@@ -51,6 +51,12 @@ def ends(payload: str, _ctx: Context) -> None:
             raise ValueError(payload)
 
 
+@registry.job("environment", process=True)
+def environment(_payload: object, _ctx: Context) -> list[str]:
+    """What it has of the platform's names."""
+    return sorted(name for name in os.environ if name.startswith("TICKWRIGHT_"))
+
+
 @registry.job("notes", process=True)
 def notes(_payload: object, ctx: Context) -> object:
     """Say much, and stop when told."""

@@ -54,6 +54,20 @@ async def test_a_child_calls_a_handler_and_is_kept_warm() -> None:
     assert Sum(up_to=3).up_to == 3
 
 
+async def test_a_child_has_no_secret_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a handler starts inherits its environment."""
+    monkeypatch.setenv("TICKWRIGHT_WEBHOOK_KEY", "secret")
+    monkeypatch.setenv("TICKWRIGHT_API_KEY", "secret")
+    monkeypatch.setenv("TICKWRIGHT_STAGE", "dev")
+    async with hands() as by:
+        found = await call(by, "environment", None)
+
+    assert isinstance(found, Succeeded)
+    names = json.loads(found.result or "")
+    assert "TICKWRIGHT_STAGE" in names
+    assert not {"TICKWRIGHT_WEBHOOK_KEY", "TICKWRIGHT_API_KEY"} & set(names)
+
+
 @pytest.mark.sem("SEM-SDK-7")
 async def test_however_a_child_ends_only_its_call_fails() -> None:
     """An answer where there is one, else what became of the process; the next call finds a fresh child."""

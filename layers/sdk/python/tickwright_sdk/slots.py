@@ -21,6 +21,7 @@ from tickwright_sdk.results import Failed, Later, Result, Succeeded
 _CALLS_MAX = 200  # then a fresh child: whatever leaks in one is bounded
 _LINE_BYTES_MAX = 4 << 20  # a result, a note or a line of log; far over what each may have
 _ENDS_S = 2.0  # how long a killed child may take to be gone
+_OURS, _SECRET = "TICKWRIGHT_", ("_KEY", "_SECRET", "_TOKEN")
 
 
 @dataclass(slots=True)
@@ -124,7 +125,7 @@ async def _start() -> _Child:
             stdin=asyncio.subprocess.DEVNULL,
             pass_fds=(down_read, up_write),
             start_new_session=True,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},  # noqa: PTH109
+            env=_environment() | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},  # noqa: PTH109
         )
     except BaseException:
         os.close(down_write)
@@ -139,6 +140,11 @@ async def _start() -> _Child:
     writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(down_write, "wb"))
     gone = asyncio.ensure_future(program.wait())
     return _Child(program=program, lines=lines, reading=reading, writing=writing, gone=gone)
+
+
+def _environment() -> dict[str, str]:
+    """The worker's own, without the platform's secrets: what a handler starts would have them too."""
+    return {name: text for name, text in os.environ.items() if not (name.startswith(_OURS) and name.endswith(_SECRET))}
 
 
 async def _lines_of(child: _Child) -> AsyncIterator[dict[str, Any]]:
