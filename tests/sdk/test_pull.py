@@ -16,7 +16,7 @@ from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
 from tickwright_sdk.pull import PoolRefused, Puller, Pulling
-from tickwright_sdk.results import Fatal, RetryLater
+from tickwright_sdk.results import Fatal, Result, RetryLater, Succeeded
 
 SECONDS = 20
 
@@ -72,6 +72,7 @@ async def until(true: Callable[[], object]) -> None:
         (lambda _, __: None, "complete", {}),
         (lambda _, __: 1 / 0, "failure", {}),
         (lambda _, __: Fatal("no"), "fatal", {}),
+        (lambda _, __: Fatal("bad \udcff"), "fatal", {}),
         (lambda _, __: RetryLater(7), "retryLater", {"afterSec": 7}),
         (lambda _, __: RetryLater(float("inf")), "retryLater", {"afterSec": 604_800}),
     ],
@@ -275,6 +276,23 @@ async def test_an_answer_that_tells_of_no_claims_ends_no_worker(pool: Pool, body
         await until(pool.reports)
 
     assert pool.reports()[0][:2] == ("e1", "complete")
+
+
+async def test_a_report_that_cannot_be_sent_is_sent_without_its_text(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work is done: left without a report it would be done again."""
+
+    async def call(*_: object) -> Result:
+        return Succeeded(result='"\\ud800"')
+
+    monkeypatch.setattr(Hands, "call", call)
+    pool.ready.append(a_claim())
+
+    async with pulling(pool, lambda _, __: None):
+        await until(pool.reports)
+
+    assert pool.reports() == [("e1", "complete", {"leaseEpoch": 1})]
 
 
 async def test_a_report_is_sent_again_while_the_lease_may_last(pool: Pool) -> None:

@@ -66,6 +66,15 @@ def test_what_is_raised_is_a_failure_of_its_class(raised: BaseException, *, fata
     assert len(result.trace) <= 4_000
 
 
+def test_what_is_raised_can_be_sent_whatever_it_says() -> None:
+    """A file's name that is not Unicode must not cost the whole report."""
+    result = broke_off(Fatal("bad \udcff"))
+
+    assert isinstance(result, Failed)
+    assert (result.message, result.fatal) == ("bad ?", True)
+    assert "bad ?" in result.trace
+
+
 def test_a_wish_for_no_time_at_all_is_refused_where_it_is_made() -> None:
     """It would be no number for whoever has to wait."""
     with pytest.raises(ValueError, match="seconds"):

@@ -99,7 +99,7 @@ def test_errors_that_differ_in_numbers_alone_have_one_fingerprint() -> None:
 
 def test_an_error_is_kept_within_bounds_and_as_text() -> None:
     """A megabyte of message, and a byte that is no Unicode."""
-    error = an_error("X" * 1_000, "m" * 1_000_000, "t" * 1_000_000 + "\udcff")
+    error = an_error("X" * 1_000, "\udcff" + "m" * 1_000_000, "t" * 1_000_000 + "\udcff")
 
     assert len(error.message) == limits.ERROR_MESSAGE_CHARS_MAX
     assert len(error.trace) == limits.ERROR_TRACE_CHARS_MAX

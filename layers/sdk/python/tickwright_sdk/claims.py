@@ -107,6 +107,14 @@ def report_of(claim: Claim, result: Result | NoRoom, log: str, *, later_s: float
             return Said(succeeded=False, body=body | {"kind": "notRun", "afterSec": later_s})
 
 
+def without_text(said: Said) -> Said:
+    """The same end without what user code said of it: for a report whose text cannot be sent."""
+    kept = {name: value for name, value in said.body.items() if name not in {"log", "result", "error"}}
+    if "error" in said.body:
+        kept["error"] = {"class": "Unsendable", "message": "What the handler said of its end cannot be sent."}
+    return Said(succeeded=said.succeeded, body=kept)
+
+
 def _bounded(after_s: float) -> float:
     """What the API takes: what is more, or no number, would be refused with the whole report."""
     return min(max(after_s, 0.0), _RETRY_AFTER_S_MAX) if after_s == after_s else 0.0  # noqa: PLR0124 - NaN

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from tickwright_sdk.calls import Calls
-from tickwright_sdk.claims import Claim, Said, report_of
+from tickwright_sdk.claims import Claim, Said, report_of, without_text
 from tickwright_sdk.client import Client
 from tickwright_sdk.context import Context
 from tickwright_sdk.engine_link import LOST, EngineLink, Note
@@ -200,6 +200,13 @@ class KeptAttempt:
     async def _report(self, result: Result | NoRoom) -> None:
         """Report again and again while the lease may last: a moment's outage must not cost a finished run."""
         said = report_of(self.claim, result, self.tail.text(), later_s=self._later_s())
+        try:
+            await self._tell(said)
+        except ValueError as fault:  # it never left: no JSON, or no Unicode
+            _LOG.warning("%s: its report cannot be sent as it is: %s", self.claim.execution_id, fault)
+            await self._tell(without_text(said))
+
+    async def _tell(self, said: Said) -> None:
         while True:
             try:
                 await self.desk.reports.do(partial(self._send, said))

@@ -46,6 +46,12 @@ class Failed:
     trace: str = ""
     fatal: bool = False
 
+    def __post_init__(self) -> None:
+        """Hold text that can be sent: an exception may name a file whose name is not Unicode."""
+        for name in ("error_class", "message", "trace"):
+            text: str = getattr(self, name)
+            object.__setattr__(self, name, text.encode("utf-8", "replace").decode())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Later:

@@ -145,7 +145,7 @@ def shows(execution: Execution, result: UserResult) -> bool:
 def fingerprint(error_class: str, message: str) -> str:
     """A short hash to group errors by: digits are left out, since ids and times differ where the fault is the same."""
     shape = "".join("0" if c.isdigit() else c for c in message[: limits.ERROR_MESSAGE_CHARS_MAX])
-    return hashlib.sha256(f"{error_class}\n{shape}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{error_class}\n{shape}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def an_error(error_class: str, message: str, trace: str = "") -> ErrorSummary:
