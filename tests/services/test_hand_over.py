@@ -50,7 +50,7 @@ async def a_run_elsewhere(world: World, **body: object) -> Execution:
 
 @pytest.mark.sem("SEM-HANDOVER-1")
 async def test_a_run_that_was_handed_over_has_its_whole_time_limit(world: World) -> None:
-    """The worker is done with it; the hint comes again when nobody can be at it any more."""
+    """The worker is done with it, and so is its hint: its page says when nobody can be at it any more."""
     hint = await a_hint(world, timeoutSec=600)
     world.runner.does = hands_over
     began = world.clock.now()
@@ -60,8 +60,32 @@ async def test_a_run_that_was_handed_over_has_its_whole_time_limit(world: World)
     row = await world.only_execution()
     deadline = began + 600_000
     assert (row.state, row.attempt, row.lease_until, row.deadline_at) == (State.RUNNING, 1, deadline, deadline)
-    assert answer == NotNow(after_ms=600_000 + 2 * world.durations.clock_error_ms + 1)
+    assert answer == Over()
     assert world.telemetry.counts[EventName.EXECUTION_HANDED_OVER] == 1
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-TIMEOUT-1")
+async def test_a_short_run_elsewhere_keeps_its_hint(world: World) -> None:
+    """It is over before its page is first looked at: its hint comes again then."""
+    hint = await a_hint(world, timeoutSec=60)
+    world.runner.does = hands_over
+
+    answer = await work(world.worker(), hint)
+
+    assert answer == NotNow(after_ms=60_000 + 2 * world.durations.clock_error_ms + 1)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1")
+async def test_a_hint_of_a_run_elsewhere_is_kept_by_nobody(world: World) -> None:
+    """A double of it that comes later would be in flight until the time limit: it is deleted too."""
+    hint = await a_hint(world, timeoutSec=43_200)
+    world.runner.does = hands_over
+    await work(world.worker(), hint)
+
+    answer = await work(world.worker(), hint)
+
+    assert answer == Over()
+    assert (await world.only_execution()).state is State.RUNNING
 
 
 @pytest.mark.sem("SEM-HANDOVER-1", "SEM-FENCE-1")
@@ -240,5 +264,5 @@ async def test_a_draining_worker_has_nothing_to_give_back_of_it(world: World) ->
     answer = await work(worker, hint)
 
     row = await world.only_execution()
-    assert isinstance(answer, NotNow)
+    assert answer == Over()
     assert (row.state, row.attempt, row.lease_until) == (State.RUNNING, 1, row.deadline_at)

@@ -25,7 +25,7 @@ from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
 from tickwright.ports.runner import CANCELLED, DEADLINE, DRAINING, LEASE_LOST, Invocation, Runner
-from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
+from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim, while_held
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import with_own_payload
 from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
@@ -346,10 +346,4 @@ async def _report(kit: Kit, claimed: Claimed, result: UserResult) -> Over | NotN
         if isinstance(answer, Refusal):
             return _told(kit, answer)
         handed_over = isinstance(result, HandedOver) and answer.state is State.RUNNING
-        return _until_its_lease_is_over(kit, answer) if handed_over else Over()
-
-
-def _until_its_lease_is_over(kit: Kit, execution: Execution) -> NotNow:
-    """The hint of a run that was handed over: whoever goes on with it may never be heard of again."""
-    assert execution.lease_until is not None
-    return NotNow(after_ms=execution.lease_until + 2 * kit.durations.clock_error_ms + 1 - kit.clock.now())
+        return while_held(kit, answer) if handed_over else Over()

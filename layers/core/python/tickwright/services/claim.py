@@ -130,4 +130,16 @@ async def _held(kit: Kit, old: Execution, now: Instant) -> Over | NotNow:
         reaped = await reap(kit, old)  # a retry gets a hint of its own
         # Refused: its holder lives after all, and may need this hint if it dies later.
         return Over() if isinstance(reaped, Applied) else NotNow(after_ms=kit.durations.lease_ms)
-    return NotNow(after_ms=old.lease_until + 2 * clock_error_ms + 1 - now)
+    return while_held(kit, old)
+
+
+def while_held(kit: Kit, execution: Execution) -> Over | NotNow:
+    """What becomes of the hint of a run that somebody holds: it comes again when that lease is over.
+
+    No worker's own lease lasts until the first look at a page: such a run was handed over, for hours maybe, and its
+    page watches it. A queue lets only so many hints be in flight, of all tenants together.
+    """
+    assert execution.lease_until is not None
+    durations = kit.durations
+    after_ms = execution.lease_until + 2 * durations.clock_error_ms + 1 - kit.clock.now()
+    return Over() if after_ms > durations.first_check_ms else NotNow(after_ms=after_ms)
