@@ -8,6 +8,7 @@ from tickwright.loops.watch import WatchLoop
 from tickwright.wiring.aws import kit_from_env
 
 _KIT = kit_from_env(os.environ)
+_LOOP = WatchLoop(_KIT)  # it knows which order it moved on last: the next invocation begins behind that
 _RUNNER = asyncio.Runner()
 
 LAST_LOOK_MS = 20_000  # kept for the look that is under way
@@ -29,4 +30,4 @@ def lambda_handler(_event: object, context: Context) -> None:
 async def _loop(duration_ms: int) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
-    await WatchLoop(_KIT).run(stop)
+    await _LOOP.run(stop)

@@ -1,6 +1,6 @@
 """The watch loop: looks after journal pages whose time has come, from the start of each partition, without a cursor.
 
-Then it carries out what orders to redrive have left to do. A shell around services/resolve.py and
+Then it carries out what orders to redrive have left to do, for a few seconds. A shell around services/resolve.py and
 services/redrive_orders.py: any number may run, and none needs a lease. Promises: SEM-JOURNAL-2, SEM-DLQ-2.
 """
 
@@ -17,6 +17,10 @@ from tickwright.services.kit import Kit
 from tickwright.services.redrive_orders import move_on
 from tickwright.services.resolve import resolve
 
+_ORDERS_SHARE = 3  # of the time between two looks: 3.3 s
+
+OrderPlace = tuple[str, str]
+
 
 @dataclass(slots=True)
 class WatchLoop:
@@ -24,6 +28,7 @@ class WatchLoop:
 
     kit: Kit
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _moved_last: OrderPlace = ("", "")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look every ten seconds until `stop` is set; a look that is under way ends with the page it is at."""
@@ -46,24 +51,37 @@ class WatchLoop:
         return pages
 
     async def _move_orders_on(self) -> None:
-        """All orders that run, each for itself; one that has ended stays for a while to be looked at."""
-        after_key: str | None = None
+        """Orders that run, each for itself and for its share of a few seconds: the journal is looked at again soon.
+
+        Those that a look had no time for come first in the next.
+        """
+        ends_ms = self.kit.clock.monotonic_ms() + self.kit.durations.watch_ms // _ORDERS_SHARE
         try:
-            while not self._stop.is_set():
-                page = await self.kit.store.redrive_orders(None, limit=limits.LIST_PAGE_MAX, after_key=after_key)
-                for order in page.items:
-                    if order.status is OrderStatus.RUNNING and not self._stop.is_set():
-                        await self._move_on(order)
-                if (after_key := page.next_key) is None:
+            orders = _from_the_next(await self._running_orders(), self._moved_last)
+            for number, order in enumerate(orders):
+                left_ms = ends_ms - self.kit.clock.monotonic_ms()
+                if self._stop.is_set() or left_ms <= 0:
                     return
+                await self._move_on(order, left_ms // (len(orders) - number))
+                self._moved_last = _place(order)
         except Unavailable as fault:
             self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__)
         except Exception as fault:  # noqa: BLE001 - an order that cannot be read; it is announced at each look
             self._announce(fault)
 
-    async def _move_on(self, order: Order) -> None:
+    async def _running_orders(self) -> list[Order]:
+        """All of them; one that has ended stays for a while to be looked at."""
+        running, after_key = list[Order](), None
+        while not self._stop.is_set():
+            page = await self.kit.store.redrive_orders(None, limit=limits.LIST_PAGE_MAX, after_key=after_key)
+            running += [order for order in page.items if order.status is OrderStatus.RUNNING]
+            if (after_key := page.next_key) is None:
+                break
+        return running
+
+    async def _move_on(self, order: Order, budget_ms: int) -> None:
         try:
-            await move_on(self.kit, order)
+            await move_on(self.kit, order, budget_ms=budget_ms)
         except Unavailable as fault:
             self.kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, orderId=order.order_id)
         except Exception as fault:  # noqa: BLE001 - it is announced, and the others are carried out
@@ -89,3 +107,12 @@ class WatchLoop:
     def _announce(self, fault: Exception, **about: str) -> None:
         name = type(fault).__name__
         self.kit.emit(EventName.LOOP_BROKE, measured=None, fault=name, detail=str(fault)[:500], **about)
+
+
+def _from_the_next(orders: list[Order], last: OrderPlace) -> list[Order]:
+    """In the order of their places, beginning behind the last one."""
+    return sorted(orders, key=lambda order: (_place(order) <= last, _place(order)))
+
+
+def _place(order: Order) -> OrderPlace:
+    return order.tenant_id, order.order_id

@@ -139,10 +139,12 @@ async def cancel_order(kit: Kit, tenant_id: TenantId, order_id: str) -> Order | 
     return Refusal(code=Code.UNFINISHED, detail="The order is being carried out at this moment; repeat the request.")
 
 
-async def move_on(kit: Kit, order: Order) -> Order:
-    """Carry an order out as far as it may go now; how it stands then."""
-    searches = 0
-    for _ in range(STEPS_A_LOOK):
+async def move_on(kit: Kit, order: Order, *, budget_ms: int | None = None) -> Order:
+    """Carry an order out as far as it may go now, or for so long and one step at least; how it stands then."""
+    searches, began_ms = 0, kit.clock.monotonic_ms()
+    for number in range(STEPS_A_LOOK):
+        if number and budget_ms is not None and kit.clock.monotonic_ms() - began_ms >= budget_ms:
+            return order
         moved = await _with_canaries_judged(kit, order)
         if moved is None or moved.status is not OrderStatus.RUNNING:
             return moved or order
