@@ -52,6 +52,16 @@ def test_what_is_made_to_be_raised_is_of_the_closed_set() -> None:
     assert (later.after_s, str(later)) == (90, "the bank is closed")
 
 
+def test_what_stops_with_work_left_is_tried_again_at_once() -> None:
+    """What it returned would be a success."""
+    link = Noting()
+    link.stop("draining")
+
+    told = a_context(link).stopped()
+
+    assert (told.after_s, str(told)) == (0, "stopped with work left: draining")
+
+
 def test_a_sleep_ends_when_it_is_to_stop() -> None:
     """A plain handler that waits for an hour lets go at once."""
     link = Noting()

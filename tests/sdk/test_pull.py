@@ -15,6 +15,7 @@ from tickwright_sdk.client import Client
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
+from tickwright_sdk.kept import KeptAttempt
 from tickwright_sdk.pull import PoolRefused, Puller, Pulling
 from tickwright_sdk.results import Fatal, Result, RetryLater, Succeeded
 
@@ -169,6 +170,28 @@ async def test_a_refused_heartbeat_stops_the_handler_with_its_reason(
     assert [kind for _, kind, _ in pool.reports()] == reported
 
 
+async def test_a_heartbeat_that_is_under_way_is_waited_for_at_rest(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer wakes the worker; looking for it again and again would cost a processor."""
+    looks = [0]
+    look = KeptAttempt._reason  # noqa: SLF001 - once for each time that it wakes
+
+    def counted(kept: KeptAttempt) -> str | None:
+        looks[0] += 1
+        return look(kept)
+
+    monkeypatch.setattr(KeptAttempt, "_reason", counted)
+    pool.ready.append(a_claim(beat_s=0.2, lease_s=10))
+    gate = threading.Event()
+    pool.beats = lambda _: Says(status=200 if gate.wait(1) else 503, body={"extendUntil": "2026-12-01T12:00:00Z"})
+
+    async with pulling(pool, lambda _, __: gate.wait(SECONDS)):
+        await until(lambda: len(pool.told("heartbeat")) == 2)
+        gate.set()
+        await until(pool.reports)
+
+    assert looks[0] < 20
+
+
 @pytest.mark.sem("SEM-SDK-11")
 async def test_a_worker_that_no_heartbeat_gets_through_lets_go_before_its_lease_is_over(pool: Pool) -> None:
     """By its own monotonic clock; nobody tells it."""
@@ -320,14 +343,14 @@ async def test_a_zombies_report_is_refused_and_harms_nothing(pool: Pool) -> None
 
 
 async def test_a_handler_that_is_not_there_is_said_so(pool: Pool) -> None:
-    """Fatal, with the names that there are."""
+    """With the names that there are; another machine may have it, so it is tried again."""
     pool.ready.append(a_claim(handler="other"))
 
     async with pulling(pool, lambda _, __: None):
         await until(pool.reports)
 
     [(_, kind, body)] = pool.reports()
-    assert kind == "fatal"
+    assert kind == "failure"
     assert body["error"]["message"] == "This worker has no handler 'other'; it has: work."
 
 

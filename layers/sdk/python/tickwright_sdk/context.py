@@ -116,6 +116,14 @@ class Context:
         """Make what to raise to be tried again later; it does not count as an attempt."""
         return RetryLater(seconds, message)
 
+    def stopped(self) -> RetryLater:
+        """Make what to raise when it was told to stop with work left: what a handler returns says that it is done.
+
+        The run goes on where its checkpoint says, on another machine where this one drains; it does not count as an
+        attempt. Of a run that was cancelled, has lost its lease or is out of time, nothing that is said counts.
+        """
+        return RetryLater(0, f"stopped with work left: {self.cancel_reason or 'of its own accord'}")
+
     def fatal(self, message: str) -> Fatal:
         """Make what to raise when trying again is of no use."""
         return Fatal(message)

@@ -207,7 +207,7 @@ class Puller:
         if job is None:
             known = ", ".join(self._registry.names()) or "none"
             message = f"This worker has no handler {claim.handler!r}; it has: {known}."
-            return Failed(error_class="UnknownHandler", message=message, fatal=True)
+            return Failed(error_class="UnknownHandler", message=message)  # another may, while a release rolls out
         return await self._hands.call(job, claim.payload, context)
 
     # --------------------------------------------------------------------------------------- stopping

@@ -3,7 +3,9 @@
 Must not know how a handler is registered. Promise: SEM-SDK-10.
 """
 
+import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +17,8 @@ from tickwright_sdk.problems import Conflict, Invalid
 
 # A run needs an instant that is still to come where it arrives: so far two clocks and a request are apart, else more.
 _AHEAD_MS, _FAR_AHEAD_MS = 2_000, 60_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")  # as the API takes it; a key may be any text
+_HANDLER_CHARS = 95  # what a slash and 32 signs of the hash leave of 128
 
 
 class OtherCall(ValueError):  # noqa: N818 - says what is the matter
@@ -36,7 +40,7 @@ class Submitter:
             return _submitted(self.client.submit(job | _once(run_at), idempotency_key=key))
         if key is None:
             return self._now(job, None)
-        named = job | {"name": f"{handler} {key}"}
+        named = job | {"name": name_of(handler, key)}
         try:
             return self._now(named, key)
         except (Conflict, Invalid) as refused:
@@ -70,6 +74,14 @@ class Submitter:
         if self.pool is None:
             return {"type": "python", "handler": handler}
         return {"type": "pool", "pool": self.pool, "handler": handler}
+
+
+def name_of(handler: str, key: str) -> str:
+    """The job's name: it says handler and key where they are a name as the API takes it, else a hash of the key."""
+    plain = f"{handler}/{key}"
+    if _NAME.fullmatch(plain):
+        return plain
+    return f"{handler[:_HANDLER_CHARS]}/{hashlib.sha256(plain.encode()).hexdigest()[:32]}"
 
 
 def _once(at: datetime) -> dict[str, Any]:

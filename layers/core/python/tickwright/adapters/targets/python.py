@@ -36,7 +36,8 @@ class PythonRunner:
         if job is None:
             known = ", ".join(self._registry.names()) or "none"
             message = f"This worker has no handler {name!r}; it has: {known}."
-            return attempts.Fatal(error=an_error("UnknownHandler", message))
+            # Another worker may have it: while a release rolls out, they differ.
+            return attempts.Failure(error=an_error("UnknownHandler", message))
         link = _link_of(invocation)
         told = asyncio.create_task(_tell(invocation, link))
         try:
