@@ -90,12 +90,16 @@ class KeptAttempt:
         ends: set[asyncio.Future[Any]] = {running, told, self.desk.draining}
         try:
             while True:
-                await asyncio.wait(ends, timeout=self._until_next_s(), return_when=asyncio.FIRST_COMPLETED)
+                until_s = self._until_next_s(is_beating=beating is not None)
+                either = ends if beating is None else ends | {beating}
+                await asyncio.wait(either, timeout=until_s, return_when=asyncio.FIRST_COMPLETED)
                 if running.done():
                     return None
                 if (reason := self._reason()) is not None:
                     return reason
-                if (beating is None or beating.done()) and self._beat_is_due():
+                if beating is not None and beating.done():
+                    beating = None
+                if beating is None and self._beat_is_due():
                     beating = asyncio.create_task(self._beat(None))
         finally:
             forget()
@@ -112,9 +116,10 @@ class KeptAttempt:
             return DEADLINE
         return DRAINING if self.desk.draining.done() else None
 
-    def _until_next_s(self) -> float:
-        """Until a heartbeat, the end of the lease or that of the attempt, whichever comes first."""
-        next_ms = min(self._due_ms(), self._lease_over_ms(), self._deadline_ms())
+    def _until_next_s(self, *, is_beating: bool) -> float:
+        """Until a heartbeat, the end of the lease or that of the attempt; of one that is under way its end is told."""
+        next_ms = min(self._lease_over_ms(), self._deadline_ms())
+        next_ms = next_ms if is_beating else min(next_ms, self._due_ms())
         return max(0.001, (next_ms - self._now_ms()) / 1_000)
 
     def _due_ms(self) -> int:
