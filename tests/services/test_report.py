@@ -204,6 +204,43 @@ async def test_a_wish_to_be_tried_later_counts_no_attempt_and_is_bounded(world: 
     assert (last.state, last.attempt, last.error.error_class) == (State.RETRY, 1, "RetryLaterTooOften")
 
 
+@pytest.mark.sem("SEM-RETRY-3", "SEM-DRAIN-1")
+async def test_what_is_given_back_again_and_again_waits_ever_longer(world: World) -> None:
+    """The first time, as a drain does it, it comes again at once; attempts that ended and wishes do not add to it."""
+    held = await running(world, retryPolicy={"maxAttempts": 3, "backoff": {"initialSec": 0}})
+    for result in (RetryLater(after_s=0), BROKEN):
+        ended = await report(world.kit, held, result)
+        assert isinstance(ended, Execution)
+        held = await claimed(world, ended)
+    waits = []
+    for _ in range(8):
+        given = await report_failure(world.kit, TENANT, held.ref.id, epoch=held.lease_epoch, failed=NotRun())
+        assert isinstance(given, Execution)
+        assert (given.state, given.reason, given.attempt) == (State.RETRY, Reason.GIVEN_BACK, 1)
+        waits.append((given.retry_at or 0) - world.clock.now())
+        world.clock.advance_to(given.retry_at or world.clock.now())
+        held = await claimed(world, given)
+
+    assert waits == [0, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]
+
+
+@pytest.mark.sem("SEM-RETRY-3")
+@pytest.mark.parametrize(("after_s", "waits"), [(5, [5_000] * 4), (0.4, [400, 1_000, 2_000, 4_000])])
+async def test_a_wait_that_is_named_with_what_is_given_back_holds(
+    world: World, after_s: float, waits: list[int]
+) -> None:
+    """As often as it is named, unless it is less than a second."""
+    held, found = await running(world), []
+    for _ in waits:
+        given = await report(world.kit, held, NotRun(after_s=after_s))
+        assert isinstance(given, Execution)
+        found.append((given.retry_at or 0) - world.clock.now())
+        world.clock.advance_to(given.retry_at or world.clock.now())
+        held = await claimed(world, given)
+
+    assert found == waits
+
+
 @pytest.mark.sem("SEM-JOURNAL-4")
 @pytest.mark.parametrize(("after_s", "on_the_index"), [(900, False), (900.001, True), (86_400, True)])
 async def test_a_wait_beyond_the_queues_delay_goes_to_the_index(

@@ -265,7 +265,7 @@ class FailBody(Shape):
     """A worker says how an attempt failed.
 
     `failure` is tried again by the job's policy, `fatal` is not. `retryLater` (the code asks for it) and `notRun` (the
-    worker did not get to it, or stops) come again and do not count.
+    worker did not get to it, or stops) come again and do not count; what is given back again and again waits longer.
     """
 
     lease_epoch: LeaseEpoch

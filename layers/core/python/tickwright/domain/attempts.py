@@ -112,6 +112,18 @@ def later_by(after_s: float, now: Instant) -> Instant:
     return Instant(now + round(max(0.0, min(after_s, limits.RETRY_AFTER_S_MAX)) * 1_000))
 
 
+def after_giving_back(given: NotRun, execution: Execution, *, now: Instant) -> Instant:
+    """When an execution that was given back is tried again: after the wait that was named, if it is a second at least.
+
+    Else at once the first time, then after a pause that grows. Each claim raised the epoch, and only one that was
+    given back or asked for more time left no attempt behind.
+    """
+    before = max(0, execution.lease_epoch - execution.attempt - execution.retry_afters)
+    if before == 0 or given.after_s >= 1:
+        return later_by(given.after_s, now)
+    return later_by(min(2 ** min(before - 1, 10), limits.GIVEN_BACK_S_MAX), now)
+
+
 def after_request(asked: RetryLater, execution: Execution, *, now: Instant) -> Instant | Failure | Fatal:
     """When an execution that asked to be tried later is tried again; or what it is instead, too often or too late."""
     if execution.retry_afters >= limits.RETRY_AFTER_MAX:

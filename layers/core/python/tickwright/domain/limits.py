@@ -49,6 +49,7 @@ ORDERS_KEPT_MAX = 100  # of one tenant, those that have ended a while ago too: t
 RETRACTED_MAX = 100_000  # unfinished executions of one job in one request; past it the request is to be repeated
 ATTEMPTS_MAX = 100
 RETRY_AFTER_MAX = 100  # an execution may ask to be retried later this often without using an attempt
+GIVEN_BACK_S_MAX = 30  # the longest pause of an execution that is given back again and again, which is not bounded
 PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"
 
 # --- times in seconds that users may ask for -------------------------------------------------------------------

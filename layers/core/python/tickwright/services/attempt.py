@@ -12,7 +12,7 @@ from typing import Any
 
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, Success, UserResult, an_error
-from tickwright.domain.executions import Execution, Noted, Reason
+from tickwright.domain.executions import Noted, Reason
 from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition

@@ -14,8 +14,8 @@ from tickwright.domain.attempts import (
     RetryLater,
     Success,
     UserResult,
+    after_giving_back,
     after_request,
-    later_by,
     shows,
 )
 from tickwright.domain.changes.executions import Fail, Heartbeat, Succeed
@@ -111,8 +111,8 @@ async def _write_result(kit: Kit, execution: Execution, result: UserResult) -> t
             if isinstance(later, Failure | Fatal):
                 return await _fail(kit, execution, later, now), EventName.EXECUTION_RETRYING
             return await _put_off(kit, execution, later, now, asked=True), EventName.EXECUTION_RETRYING
-        case NotRun(after_s=after_s):
-            later = later_by(after_s, now)
+        case NotRun():
+            later = after_giving_back(result, execution, now=now)
             return await _put_off(kit, execution, later, now, asked=False), EventName.EXECUTION_GIVEN_BACK
         case HandedOver():
             return await _hand_over(kit, execution, now), EventName.EXECUTION_HANDED_OVER
