@@ -5,7 +5,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,9 +22,11 @@ Handler = Callable[[Any, Context], object]
 
 
 @asynccontextmanager
-async def hands(threads: int = 2, patience_s: float = 5) -> AsyncIterator[Hands]:
+async def hands(
+    threads: int = 2, patience_s: float = 5, shares: Mapping[str, int] | None = None
+) -> AsyncIterator[Hands]:
     """Hands that let go at the end."""
-    made = Hands(threads=threads, patience_s=patience_s)
+    made = Hands(threads=threads, patience_s=patience_s, shares=shares)
     try:
         yield made
     finally:
@@ -171,6 +173,45 @@ async def test_a_thread_that_nobody_waits_for_keeps_its_place() -> None:
     assert turned_away == NoRoom()
     assert result == Succeeded(result="1")
     assert by.condition().is_well
+
+
+@pytest.mark.sem("SEM-FLEET-1", "SEM-SDK-6")
+async def test_code_that_nobody_waits_for_keeps_threads_of_its_own_share_alone() -> None:
+    """However often its runs time out, another lane has its threads; and the machine says that a lane has none."""
+    free, begun = threading.Event(), []
+
+    def deaf(_payload: object, _ctx: Context) -> None:
+        begun.append(1)
+        free.wait(20)
+
+    async with hands(threads=6, patience_s=0.05, shares={"low": 2, "high": 4}) as by:
+        for _ in range(5):
+            running = asyncio.ensure_future(by.call(job(deaf), "null", a_context(), share="low"))
+            await asyncio.wait({running}, timeout=0.1)
+            running.cancel()
+            await asyncio.wait({running})
+        stuck = by.condition()
+        urgent = await by.call(job(lambda _payload, _ctx: 1), "null", a_context(), share="high")
+        free.set()
+
+    assert (len(begun), stuck.abandoned, stuck.is_well) == (2, 2, False)
+    assert urgent == Succeeded(result="1")
+
+
+async def test_a_worker_is_unwell_once_half_of_its_threads_are_lost() -> None:
+    """What is left is too little long before there is nothing."""
+    free, well = threading.Event(), []
+
+    async with hands(threads=4) as by:
+        for _ in range(3):
+            running = asyncio.ensure_future(by.call(job(lambda _payload, _ctx: free.wait(20)), "null", a_context()))
+            await asyncio.wait({running}, timeout=0.05)
+            running.cancel()
+            await asyncio.wait({running})
+            well.append(by.condition().is_well)
+        free.set()
+
+    assert well == [True, False, False]
 
 
 async def test_a_thousand_async_handlers_go_on_at_a_time() -> None:

@@ -342,6 +342,29 @@ async def test_a_zombies_report_is_refused_and_harms_nothing(pool: Pool) -> None
     assert [execution for execution, _, _ in pool.reports()] == ["e1", "e2"]
 
 
+@pytest.mark.sem("SEM-SDK-6")
+async def test_no_more_is_claimed_than_threads_are_left_for(pool: Pool) -> None:
+    """What it could only give back is left to other workers, until the code that keeps its threads has ended."""
+    pool.ready.extend(a_claim(number, time_s=0.3) for number in range(4))
+    gate = threading.Event()
+
+    def work(payload: Any, _: Context) -> None:  # noqa: ANN401 - JSON
+        if payload["n"] < 4:
+            gate.wait(SECONDS)
+
+    async with pulling(pool, work, concurrency=4) as puller:
+        await until(lambda: len(pool.reports()) == 4 and not puller.runs)
+        pool.ready.append(a_claim(4))
+        asked = len(pool.told("claim"))
+        await asyncio.wait({asyncio.create_task(asyncio.to_thread(gate.wait, 1))}, timeout=1.5)
+        asked_meanwhile = len(pool.told("claim")) - asked
+        gate.set()
+        await until(lambda: len(pool.reports()) == 5)
+
+    assert asked_meanwhile == 0
+    assert [kind for execution, kind, _ in pool.reports() if execution == "e4"] == ["complete"]
+
+
 async def test_a_handler_that_is_not_there_is_said_so(pool: Pool) -> None:
     """With the names that there are; another machine may have it, so it is tried again."""
     pool.ready.append(a_claim(handler="other"))

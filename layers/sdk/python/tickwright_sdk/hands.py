@@ -9,8 +9,8 @@ import asyncio
 import contextlib
 import contextvars
 import os
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -44,24 +44,51 @@ class Condition:
     is_well: bool
 
 
+@dataclass(slots=True)
+class _Places:
+    """Some of the threads. A place is free again once its code has ended, whoever waits for that."""
+
+    most: int
+    free: asyncio.Semaphore = field(init=False)
+    abandoned: int = 0
+
+    def __post_init__(self) -> None:
+        self.free = asyncio.Semaphore(self.most)
+
+    @property
+    def are_stuck(self) -> bool:
+        return 0 < self.most <= self.abandoned
+
+
 class Hands:
     """The places of one worker, used from one event loop."""
 
-    def __init__(self, *, threads: int = THREADS, children: int | None = None, patience_s: float = PATIENCE_S) -> None:
-        """`children` is as many as there are processors; `patience_s` is how long a call waits for a place."""
+    def __init__(
+        self,
+        *,
+        threads: int = THREADS,
+        children: int | None = None,
+        shares: Mapping[str, int] | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """`children` is as many as there are processors; `patience_s` is how long a call waits for a place.
+
+        `shares`: how many of the threads are for calls of one kind alone, whatever becomes of all others.
+        """
         self._threads_most = threads
+        self._shares = {name: _Places(most) for name, most in (shares or {}).items()}
+        self._rest = _Places(threads - sum((shares or {}).values()))
         self._children_most = children or os.cpu_count() or 1
         self._patience_s = patience_s
         self._threads = Threads(threads, "handler")
-        self._thread_places = asyncio.Semaphore(threads)
         self._child_places = asyncio.Semaphore(self._children_most)
         self._slots = tuple(Slot() for _ in range(self._children_most))
         self._free_slots = list(self._slots)
         self._loop = UserLoop()
-        self._threads_taken = self._children_taken = self._abandoned = 0
+        self._threads_taken = self._children_taken = 0
 
-    async def call(self, job: AnyJob, payload: str, context: Context) -> Result | NoRoom:
-        """Call a handler once, wherever it belongs.
+    async def call(self, job: AnyJob, payload: str, context: Context, *, share: str = "") -> Result | NoRoom:
+        """Call a handler once, wherever it belongs; in a thread of this share, if there is such.
 
         Cancelled, it lets go: it cancels an async handler and waits for its end, kills a child, and leaves a thread.
         """
@@ -69,7 +96,11 @@ class Hands:
             return await self._in_child(job, payload, context)
         if job.is_async:
             return await self._loop.call(partial(awaited, job, payload, context))
-        return await self._in_thread(job, payload, context)
+        return await self._in_thread(job, payload, context, self._shares.get(share, self._rest))
+
+    def places_of(self, most: int) -> int:
+        """How many of so many runs at a time there are threads for: fewer where abandoned code keeps some."""
+        return most - max(0, self._abandoned() - max(0, self._threads_most - most))
 
     def condition(self) -> Condition:
         """How they are now."""
@@ -77,10 +108,18 @@ class Hands:
         return Condition(
             threads_taken=self._threads_taken,
             children_taken=self._children_taken,
-            abandoned=self._abandoned + self._loop.abandoned,
+            abandoned=self._abandoned() + self._loop.abandoned,
             loop_blocked_ms=blocked_ms,
-            is_well=blocked_ms < UNWELL_AFTER_MS and self._abandoned < self._threads_most,
+            is_well=blocked_ms < UNWELL_AFTER_MS and not self._are_threads_lost(),
         )
+
+    def _abandoned(self) -> int:
+        return self._rest.abandoned + sum(places.abandoned for places in self._shares.values())
+
+    def _are_threads_lost(self) -> bool:
+        """Half of them, or all of a share: what is left is too little, and only a fresh worker has them back."""
+        half = 2 * self._abandoned() >= self._threads_most
+        return half or any(places.are_stuck for places in self._shares.values())
 
     async def close(self) -> None:
         """Let everything go: kill the children, end the loop, leave threads that still work."""
@@ -92,18 +131,18 @@ class Hands:
         self._threads.close()
         self._loop.close()
 
-    async def _in_thread(self, job: AnyJob, payload: str, context: Context) -> Result | NoRoom:
-        if not await self._has_place(self._thread_places.acquire()):
+    async def _in_thread(self, job: AnyJob, payload: str, context: Context, places: _Places) -> Result | NoRoom:
+        if not await self._has_place(places.free.acquire()):
             return NoRoom()
         self._threads_taken += 1
         here = asyncio.get_running_loop()
         over: asyncio.Future[Result] = here.create_future()
 
         def tell(result: Result) -> None:
-            self._thread_places.release()
+            places.free.release()
             self._threads_taken -= 1
             if over.cancelled():
-                self._abandoned -= 1
+                places.abandoned -= 1
             else:
                 over.set_result(result)
 
@@ -116,7 +155,7 @@ class Hands:
         try:
             return await over
         except asyncio.CancelledError:
-            self._abandoned += over.cancelled()
+            places.abandoned += over.cancelled()
             raise
 
     async def _in_child(self, job: AnyJob, payload: str, context: Context) -> Result | NoRoom:

@@ -126,6 +126,21 @@ class Puller:
                     self._free.release()
 
     async def _places(self, stop: asyncio.Event) -> int:
+        """Take what is free and has a thread; waits for one. 0 once it is to stop.
+
+        What would find only threads with code that nobody waits for is another machine's to run.
+        """
+        while (free := await self._free_places(stop)) > 0:
+            of_all = self._hands.places_of(self._pulling.concurrency)
+            places = max(0, min(free, of_all - self.going_on))
+            for _ in range(free - places):
+                self._free.release()
+            if places > 0:
+                return places
+            await _either(stop, _PAUSE_S)
+        return 0
+
+    async def _free_places(self, stop: asyncio.Event) -> int:
         """Take what is free, up to what one claim may bring; waits for one. 0 once it is to stop."""
         first = asyncio.ensure_future(self._free.acquire())
         stopping = asyncio.ensure_future(stop.wait())

@@ -30,8 +30,9 @@ class Machine:
 def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Machine:
     """Put it together; raises FleetRefused if the handlers cannot be loaded."""
     registry = handlers_at(settings.handlers)
-    # For every place of every lane: a thread or a child that is missing in one is missing in all.
-    hands = Hands(threads=settings.places_of_all, children=settings.places_of_all)
+    # For every place of every lane, its own: code that never ends keeps those of its lane alone.
+    shares = {lane.value: places for lane, places in settings.places.items()}
+    hands = Hands(threads=settings.places_of_all, children=settings.places_of_all, shares=shares)
     kit = kit_from_env(environ)
     telemetry = PlacesTelemetry(
         inner=kit.telemetry, clock=kit.clock, stage=environ["TICKWRIGHT_STAGE"], fleet=settings.fleet

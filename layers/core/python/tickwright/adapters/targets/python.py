@@ -42,7 +42,8 @@ class PythonRunner:
         told = asyncio.create_task(_tell(invocation, link))
         try:
             context = _context(invocation, link)
-            return _said(await self._hands.call(job, invocation.definition.spec.payload, context))
+            payload, share = invocation.definition.spec.payload, invocation.execution.lane.value
+            return _said(await self._hands.call(job, payload, context, share=share))
         finally:
             told.cancel()
             await link.finish()
