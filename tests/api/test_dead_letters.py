@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import Client
-from tests.api.test_executions import a_running_one
+from tests.api.test_executions import a_running_one, claim_again
 from tickwright.domain import limits
 from tickwright.loops.watch import WatchLoop
 
@@ -247,3 +247,44 @@ async def test_a_rerun_says_what_is_wrong_with_its_payload(acme: Client) -> None
     ]
     assert patched.status == 201
     assert (await acme.get(f"{path.removesuffix('/rerun')}")).json["discarded"] is not None
+
+
+async def dies_again(client: Client, execution_id: str, message: str) -> dict[str, Any]:
+    """The dead letter of a run that says so much of what it was given."""
+    await claim_again(client, execution_id)
+    error = {"class": "Broken", "message": message}
+    body = {"leaseEpoch": 1, "kind": "fatal", "error": error}
+    await client.send("POST", f"/v1/executions/{execution_id}/fail", body)
+    return dict((await client.get(f"/v1/dead-letters/{execution_id}")).json)
+
+
+@pytest.mark.sem("SEM-DLQ-3", "SEM-SECRET-1")
+async def test_a_rerun_hides_what_the_dead_one_hid(acme: Client) -> None:
+    """Though its job does so no longer; also the rerun of the rerun, and what it says in its error."""
+    dead = await a_dead_one(acme, payload={"card": "4000-1", "n": 1}, secrets=["/payload/card"])
+    job_id = (await acme.get(f"/v1/dead-letters/{dead}")).json["execution"]["jobId"]
+    open_now = {"payload": {"card": "other"}, "secrets": []}
+    assert (await acme.send("PATCH", f"/v1/jobs/{job_id}", open_now, if_match="*")).status == 200
+
+    for number in (2, 3):
+        new = (await acme.post(f"/v1/executions/{dead}/rerun", {"patch": {"n": number}})).json
+        dead = new["executionId"]
+        letter = await dies_again(acme, dead, "card 4000-1 is refused")
+
+        assert letter["payload"] == {"card": "********", "n": number}
+        assert letter["execution"]["error"]["message"] == "card ******** is refused"
+
+
+@pytest.mark.sem("SEM-DLQ-3", "SEM-SECRET-1")
+async def test_a_rerun_takes_no_mask_for_what_its_job_has_hidden_since(acme: Client) -> None:
+    """It was shown with one: whoever sends that back would have it run with the mask."""
+    dead = await a_dead_one(acme, payload={"b": "4000-1", "n": 1})
+    shown = (await acme.get(f"/v1/dead-letters/{dead}")).json
+    path = f"/v1/jobs/{shown['execution']['jobId']}"
+    assert (await acme.send("PATCH", path, {"secrets": ["/payload/b"]}, if_match="*")).status == 200
+
+    masked = (await acme.get(f"/v1/dead-letters/{dead}")).json["payload"]
+    refused = await acme.post(f"/v1/executions/{dead}/rerun", {"payload": masked})
+
+    assert (shown["payload"]["b"], masked["b"]) == ("4000-1", "********")
+    assert (refused.status, refused.errors()) == (422, [("/payload/b", "masked_value")])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import A_JOB, Client
+from tests.api.test_dead_letters import a_dead_one
 from tickwright.api.call import Api
 from tickwright.domain.allowed_targets import AllowedTargets
 
@@ -129,3 +130,18 @@ async def test_an_address_may_be_called_back_from(acme: Client) -> None:
     target = {"type": "http", "url": "https://example.com/hook", "completion": "callback"}
 
     assert (await acme.job(target=target))["target"] == target
+
+
+@pytest.mark.sem("SEM-DLQ-3")
+async def test_a_rerun_is_given_no_more_than_its_target_can_be_told(acme: Client) -> None:
+    """The target of the job as it is now, which may take less than the one before."""
+    dead = await a_dead_one(acme)
+    job_id = (await acme.get(f"/v1/dead-letters/{dead}")).json["execution"]["jobId"]
+    target = {"type": "ecsTask", "handler": None} | TARGETS["ecsTask"]
+    edited = await acme.send("PATCH", f"/v1/jobs/{job_id}", {"target": target}, if_match="*")
+    path = f"/v1/executions/{dead}/rerun"
+    refused, taken = [await acme.post(path, {"payload": "x" * size}) for size in (5_000, 500)]
+
+    assert edited.status == 200, edited.json
+    assert (refused.status, refused.errors()) == (422, [("/payload", "too_large")])
+    assert taken.status == 201

@@ -183,6 +183,20 @@ async def test_a_redriven_run_has_the_logs_of_both_generations(world: World) -> 
     assert [(log.generation, log.attempt) for log in await logs(world)] == [(2, 2), (1, 1)]
 
 
+@pytest.mark.sem("SEM-LOG-1", "SEM-SECRET-1")
+async def test_masks_make_no_log_longer_than_what_is_kept(world: World) -> None:
+    """The mask of a short secret is longer than it is."""
+    hint = await a_hint(world, payload={"pin": "4711"}, secrets=["/payload/pin"])
+    says(world, Success(), text="4711" * 4_000 + "the end")
+
+    await work(world.worker(), hint)
+
+    (log,) = await logs(world)
+    assert log.text.endswith(f"{MASK}the end")
+    assert len(log.text) == limits.LOG_BYTES_MAX
+    assert log.cut == 4_000 * len(MASK) + 7 - limits.LOG_BYTES_MAX
+
+
 @pytest.mark.sem("SEM-SECRET-1")
 async def test_secrets_are_in_no_log_and_in_no_error(world: World) -> None:
     """User code may print its payload, and put it into what it raises."""

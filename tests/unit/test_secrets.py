@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.builders import a_definition
+from tickwright.domain import limits
+from tickwright.domain.attempts import Failure, an_error
 from tickwright.domain.jobs import JobSpec, Target
 from tickwright.domain.outcomes import FieldProblem
 from tickwright.domain.problems import Problems
@@ -20,6 +23,7 @@ from tickwright.domain.secrets import (
     masked_payload,
     read_secrets,
     scrubbed,
+    without_secrets,
 )
 
 pytestmark = pytest.mark.sem("SEM-SECRET-1")
@@ -53,6 +57,14 @@ def read(*secrets: str, payload: object = PAYLOAD, headers: object = HEADERS) ->
         "Client-Secret",
         "Api-Key",
         "token",
+        "X-ApiKey",
+        "X_API_KEY",
+        "Api_Key",
+        "X-Auth",
+        "X-AuthToken",
+        "X-Passwd",
+        "X-Signature",
+        "X-Hub-Signature-256",
     ],
 )
 def test_a_header_whose_name_says_so_is_secret(name: str) -> None:
@@ -60,7 +72,9 @@ def test_a_header_whose_name_says_so_is_secret(name: str) -> None:
     assert is_secret_header(name)
 
 
-@pytest.mark.parametrize("name", ["X-Trace", "Accept", "X-Tokens", "Keyboard", "Cookies-Allowed", "X-Secretary"])
+@pytest.mark.parametrize(
+    "name", ["X-Trace", "Accept", "X-Tokens", "Keyboard", "Cookies-Allowed", "X-Secretary", "X-Author", "X-Monkey"]
+)
 def test_a_header_with_another_name_is_shown(name: str) -> None:
     """What is masked without need helps nobody who looks for a fault."""
     assert not is_secret_header(name)
@@ -164,6 +178,28 @@ def test_a_secret_is_not_brought_to_light_by_an_edit() -> None:
     assert codes(old, a_spec(payload={"note": "hello"})) == []
 
 
+def test_no_part_of_a_secret_is_brought_to_light_by_an_edit() -> None:
+    """A member that is left, wherever below the pointer it stands, beside others that are new."""
+    old = a_spec("/payload/card")
+    card = {"number": "4111-1111", "cvc": 7}
+    shown = [card | {"x": 1}, {"number": "4111-1111"}, {"other": "4111-1111"}, [7], "4111-1111", {"deep": [7, None]}]
+
+    for value in shown:
+        assert codes(old, a_spec(payload=PAYLOAD | {"card": value})) == [("/payload/card", "still_secret")]
+    still = a_spec("/payload/card/number", "/payload/card/cvc", payload=PAYLOAD | {"card": card | {"x": 1}})
+    assert codes(old, still) == []
+
+
+def test_what_anything_may_have_for_a_value_is_looked_for_in_its_place_alone() -> None:
+    """Null, a truth value and what is empty tell nothing elsewhere."""
+    old = a_spec("/payload/card", payload={"card": {"valid": True, "note": "", "tags": []}})
+
+    assert codes(old, a_spec(payload={"card": {"fresh": True, "memo": "", "list": []}})) == []
+    assert codes(old, a_spec(payload={"card": {"valid": True}})) == [("/payload/card", "still_secret")]
+    assert codes(old, a_spec(payload={"card": {"tags": []}})) == [("/payload/card", "still_secret")]
+    assert codes(old, a_spec(payload={"card": {"valid": 1}})) == []
+
+
 def test_an_edit_does_not_take_the_mask_for_a_value() -> None:
     """Also where it no longer calls the place a secret."""
     old = a_spec("/payload/card/number")
@@ -207,6 +243,43 @@ def test_a_text_that_was_cut_within_a_secret_shows_no_rest_of_it() -> None:
     assert scrubbed("3cr3t-t0k3n sent", spec, is_cut=True) == f"{MASK} sent"
     assert scrubbed("k3n sent", spec, is_cut=True) == "k3n sent"  # too short to tell
     assert scrubbed("3cr3t-t0k3n sent", spec) == "3cr3t-t0k3n sent"
+
+
+def test_a_text_that_was_cut_within_a_secret_shows_no_beginning_of_it() -> None:
+    """The longest that it may be."""
+    spec = a_spec()
+
+    assert scrubbed("sent s3cr3t-t0k", spec, goes_on=True) == f"sent {MASK}"
+    assert scrubbed("sent Bearer s3cr3t", spec, goes_on=True) == f"sent {MASK}"
+    assert scrubbed("sent s3cr3t-s3cr", spec, goes_on=True) == f"sent s3cr3t-{MASK}"
+    assert scrubbed("sent s3c", spec, goes_on=True) == "sent s3c"  # too short to tell
+    assert scrubbed("s3cr3t-t0k", spec, goes_on=True) == MASK
+    assert scrubbed("sent s3cr3t-t0k", spec) == "sent s3cr3t-t0k"
+
+
+@pytest.mark.parametrize("before", [0, 110, 1_990])
+def test_an_error_shows_no_part_of_a_secret(before: int) -> None:
+    """In its class, its message and its trace, each of which is cut before it is here."""
+    token = "s3cr3t-t0k3n"
+    error = an_error("." * before + token, "." * before + token, token + "." * (limits.ERROR_TRACE_CHARS_MAX - 8))
+    result = without_secrets(Failure(error=error), a_spec())
+
+    assert isinstance(result, Failure)
+    assert "s3cr" not in result.error.error_class + result.error.message
+    assert "t0k3n" not in result.error.trace
+    assert result.error.message.endswith(MASK)
+
+
+def test_a_large_secret_costs_no_time() -> None:
+    """As much of it is compared as the text is long."""
+    large = "ab" * 62_500 + "aab" * 41_666
+    spec = a_spec("/payload/large", payload={"large": large})
+    text = large[-16_000:]
+    began = process_time()
+
+    assert scrubbed(text + "!", spec, is_cut=True) == f"{MASK}!"
+    assert scrubbed(large[:16_000], spec, goes_on=True) == MASK
+    assert process_time() - began < 1
 
 
 JSON = st.recursive(

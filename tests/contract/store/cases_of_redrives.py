@@ -43,7 +43,7 @@ HALFWAY = replace(
 ENDED = replace(
     ORDER, status=OrderStatus.STOPPED, ended_at=NOW, exhausted=True, canary_over=True, canary_died=2, version=8
 )
-PAYLOAD = OwnPayload(ref=REF, tenant_id=TENANT, payload='{"said":"Grüße"}', expires_at=NOW)
+PAYLOAD = OwnPayload(ref=REF, tenant_id=TENANT, payload='{"said":"Grüße"}', expires_at=NOW, secrets=("/payload/said",))
 
 OF_REDRIVES = (
     Case(

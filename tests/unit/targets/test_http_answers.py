@@ -1,10 +1,15 @@
 """Is an address told public from private, and a Retry-After read in both its forms?"""
 
+import json
+from dataclasses import replace
+
 import pytest
 
+from tests.support.builders import a_definition
 from tickwright.adapters.targets.doors import is_public
-from tickwright.adapters.targets.http_answers import Answer, result_from, retry_after_s, said_by
-from tickwright.domain.attempts import HandedOver
+from tickwright.adapters.targets.http_answers import Answer, result_from, retry_after_s, said_by, told
+from tickwright.domain import limits
+from tickwright.domain.attempts import Fatal, HandedOver
 from tickwright.domain.instants import from_rfc3339
 
 NOW = from_rfc3339("2026-11-29T12:00:00Z")
@@ -64,7 +69,7 @@ def an_answer(status: int, body: bytes, content_type: str = "text/plain") -> Ans
 )
 def test_the_log_has_what_the_result_has_not(answer: Answer, said: str) -> None:
     """The status and the text of a failure, and of a success that is no JSON; a plain success costs no log."""
-    assert said_by(answer, result_from(answer, NOW)) == said
+    assert said_by(answer, result_from(answer, answer, NOW)) == said
 
 
 @pytest.mark.sem("SEM-LOG-1")
@@ -72,3 +77,33 @@ def test_a_hand_over_is_logged_if_it_says_anything() -> None:
     """Most say nothing."""
     assert said_by(an_answer(202, b""), HandedOver()) == ""
     assert said_by(an_answer(202, b"as ticket 7"), HandedOver()) == "202 Because\nas ticket 7\n"
+
+
+PEM = "-----BEGIN KEY-----\nfirst line\nsecond line\n-----END KEY-----"
+
+
+@pytest.mark.sem("SEM-SECRET-1")
+@pytest.mark.parametrize("filler", [0, 450, 490, 1_960, 1_990, 32_740])
+def test_no_part_of_a_secret_is_quoted_wherever_the_answer_is_cut(filler: int) -> None:
+    """In the error, which has one line of it, and in the log; whole, or where either or the body itself ends."""
+    spec = replace(a_definition().spec, payload=json.dumps({"pem": PEM}), secrets=("/payload/pem",))
+    body = (b"." * filler + PEM.encode() + b" was sent")[: limits.RESULT_BYTES_MAX + 1]
+    answer = an_answer(400, body)
+    quoted = told(answer, spec)
+    result = result_from(answer, quoted, NOW)
+
+    assert isinstance(result, Fatal)
+    assert "BEGIN" not in result.error.message + said_by(quoted, result)
+    assert "line" not in result.error.message + said_by(quoted, result)
+    assert filler > 0 or result.error.message == "400 Because: ******** was sent"
+
+
+@pytest.mark.sem("SEM-SECRET-1")
+def test_a_redirect_that_has_a_secret_in_its_address_is_quoted_without_it() -> None:
+    """Also where the address is shortened, and where the reason has one."""
+    spec = replace(a_definition().spec, payload='"the-secret"', secrets=("/payload",))
+    answer = Answer(status=302, reason="the-secret", headers={"Location": "." * 495 + "the-secret"}, body=b"")
+    result = result_from(answer, told(answer, spec), NOW)
+
+    assert isinstance(result, Fatal)
+    assert "the-s" not in result.error.message

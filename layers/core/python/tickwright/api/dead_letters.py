@@ -34,7 +34,6 @@ from tickwright.api.merge_patch import merged
 from tickwright.api.problems import granted, invalid, invalid_fields, problem
 from tickwright.api.specs import read_moment
 from tickwright.api.views import execution_json
-from tickwright.domain import limits
 from tickwright.domain.dead_letters import DeadFilter
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId
@@ -43,7 +42,7 @@ from tickwright.domain.outcomes import Refusal
 from tickwright.domain.redrive_orders import Canary
 from tickwright.services.dead_letters import count_dead, discard_each, discard_found, group_dead, inspect, list_dead
 from tickwright.services.redrive_orders import Ordered, cancel_order, get_order, list_orders, order_redrive
-from tickwright.services.rerun import Edited, given_to, masks_in, rerun
+from tickwright.services.rerun import Edited, given_to, payload_problems, rerun
 
 _FOUND, _BODY = "query:", "/filter/"
 
@@ -142,13 +141,10 @@ async def run_again(call: Call) -> Response:
     if ("payload" in body.model_fields_set) == (body.patch is not None):
         raise invalid("/payload", "one_of_two", "Send either payload, which may be null, or patch, and not both.")
     given = granted(await given_to(call.kit, call.tenant_id, execution_id))
-    payload = body.payload if body.patch is None else merged(json.loads(given.payload), body.patch)
+    payload = body.payload if body.patch is None else merged(json.loads(given.spec.payload), body.patch)
     text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
-    if (size := len(text.encode())) > limits.PAYLOAD_BYTES_MAX:
-        remedy = f"It has {size} bytes and may have {limits.PAYLOAD_BYTES_MAX}; store it and send where it is."
-        raise invalid("/payload", "too_large", remedy)
-    if masks := masks_in(given, text):
-        raise invalid_fields(masks)
+    if problems := payload_problems(given, text):
+        raise invalid_fields(problems)
     edited, request = Edited(payload=text, reason=body.reason), optional_key(call.request, call.value)
     new = execution_json(granted(await rerun(call.kit, call.tenant_id, execution_id, edited, request)))
     return created(f"/v1/executions/{new['executionId']}", new)

@@ -21,6 +21,7 @@ class OwnPayload:
     tenant_id: TenantId
     payload: str  # JSON text
     expires_at: Instant
+    secrets: tuple[str, ...] = ()  # pointers to what of it was secret in the run it was made from
 
 
 def kept_until(run_deadline_at: Instant, retention_s: int) -> Instant:

@@ -18,7 +18,12 @@ from tickwright.domain.problems import Problems
 
 MASK: Final = "********"
 
-_HEADER = re.compile(r"authorization|proxy-authorization|cookie|apikey|(?:.*-)?(?:token|secret|key|password)")
+# Names of headers: what the last word is, or how the name ends once it is written without what parts its words.
+_LAST_WORD = re.compile(r"(?:.*[-_])?(?:key|pwd|hmac)")
+_ENDING = re.compile(
+    r".*(?:api|access|auth|private|secret|signing|subscription)key"
+    r"|.*(?:token|secret|passw(?:or)?d|passphrase|auth|authorization|credentials?|signature[0-9]*|cookie)"
+)
 _POINTER = re.compile(r"/(?:payload|target)(?:/(?:[^~/]|~[01])*)*")
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9-]* (\S+)")  # of an Authorization header: a scheme and a token
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -26,12 +31,17 @@ _NOWHERE: Final = object()
 _SHORTEST_FOUND = 4  # shorter values are in every text by chance, and masking them would leave nothing of it
 _VALUES_SOUGHT = 1_000  # of a secret that is a large object: the longest
 
+_BY_CHANCE: Final = frozenset({"null", "true", "false", '""', "{}", "[]"})  # as JSON: what says nothing by itself
+
 Steps = tuple[str, ...]
+_Placed = tuple[str, str]  # where a value is, as a pointer, and the value as JSON
 
 
 def is_secret_header(name: str) -> bool:
     """Whether the value of this header is a secret, declared or not."""
-    return _HEADER.fullmatch(name.lower()) is not None
+    word = name.lower()
+    joined = word.replace("-", "").replace("_", "")
+    return _LAST_WORD.fullmatch(word) is not None or _ENDING.fullmatch(joined) is not None
 
 
 def read_secrets(problems: Problems, value: object, *, target: Target, payload: object) -> tuple[str, ...]:
@@ -70,14 +80,22 @@ def edit_problems(old: JobSpec, new: JobSpec) -> tuple[FieldProblem, ...]:
         value = _found(after, _steps(pointer))
         if _holds_mask(value):
             problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
-        elif value is not _NOWHERE and value == _found(before, _steps(pointer)) and not _is_covered(pointer, new):
+        elif _shows(_placed(value, pointer), new, _placed(_found(before, _steps(pointer)), pointer)):
             advice = "it is a secret until it has another value; keep it among /secrets, or send another value too."
             problems.add(pointer, "still_secret", advice)
     return tuple(problems.found)
 
 
+def _shows(placed: Iterable[_Placed], new: JobSpec, was: Iterable[_Placed]) -> bool:
+    """Whether a value that was secret is shown: it is where it was, or elsewhere and one that is not met by chance."""
+    old = set(was)
+    told = {value for _, value in old if value not in _BY_CHANCE}
+    return any((one in old or one[1] in told) and not _is_covered(one[0], new) for one in placed)
+
+
 def _is_covered(pointer: str, spec: JobSpec) -> bool:
-    return any(pointer == kept or pointer.startswith(f"{kept}/") for kept in spec.secrets)
+    hidden = (*spec.secrets, *_secret_headers(spec.target))
+    return any(pointer == kept or pointer.startswith(f"{kept}/") for kept in hidden)
 
 
 def masked(spec: JobSpec, also: Iterable[str] = ()) -> JobSpec:
@@ -102,15 +120,17 @@ def masked_payload(payload: str, secrets: Iterable[str]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def scrubbed(text: str, spec: JobSpec, *, is_cut: bool = False) -> str:
+def scrubbed(text: str, spec: JobSpec, *, is_cut: bool = False, goes_on: bool = False) -> str:
     """The text without the job's secrets, as far as they stand in it as they are or as JSON writes them.
 
-    `is_cut`: it is the end of a longer one, and may begin in the middle of a secret.
+    `is_cut`: it is the end of a longer one, and may begin in the middle of a secret; `goes_on`: it is the beginning of
+    a longer one, and may end in the middle of one.
     """
     values = _values(spec)
     for value in values:
         text = text.replace(value, MASK)
-    return _without_an_end(text, values) if is_cut else text
+    text = _without_an_end(text, values) if is_cut else text
+    return _without_a_beginning(text, values) if goes_on else text
 
 
 def without_secrets(result: UserResult, spec: JobSpec) -> UserResult:
@@ -118,23 +138,39 @@ def without_secrets(result: UserResult, spec: JobSpec) -> UserResult:
     if not isinstance(result, Failure | Fatal):
         return result
     error = result.error
-    message = scrubbed(error.message, spec)
+    name = scrubbed(error.error_class, spec, goes_on=len(error.error_class) >= limits.TAG_CHARS_MAX)
+    message = scrubbed(error.message, spec, goes_on=len(error.message) >= limits.ERROR_MESSAGE_CHARS_MAX)
     trace = scrubbed(error.trace, spec, is_cut=len(error.trace) >= limits.ERROR_TRACE_CHARS_MAX)
-    if (message, trace) == (error.message, error.trace):
+    if (name, message, trace) == (error.error_class, error.message, error.trace):
         return result
-    return replace(result, error=an_error(error.error_class, message, trace))
+    return replace(result, error=an_error(name, message, trace))
 
 
 def _without_an_end(text: str, values: Sequence[str]) -> str:
-    rests = (value[-size:] for value in values for size in range(len(value) - 1, _SHORTEST_FOUND - 1, -1))
-    longest = max((rest for rest in rests if text.startswith(rest)), key=len, default="")
-    return MASK + text[len(longest) :] if longest else text
+    """Without the end of a secret that the text begins with, if it is long enough to tell."""
+    size = max((_overlap(value, text) for value in values), default=0)
+    return MASK + text[size:] if size else text
+
+
+def _without_a_beginning(text: str, values: Sequence[str]) -> str:
+    """Without the beginning of a secret that the text ends with, if it is long enough to tell."""
+    size = max((_overlap(text, value) for value in values), default=0)
+    return text[: len(text) - size] + MASK if size else text
+
+
+def _overlap(first: str, second: str) -> int:
+    """How many characters the end of one text has in common with the beginning of another; few count for none."""
+    head, end = second[:_SHORTEST_FOUND], first[max(0, len(first) - len(second)) :]
+    at = end.find(head)
+    while at >= 0 and not second.startswith(end[at:]):
+        at = end.find(head, at + 1)
+    return 0 if at < 0 else len(end) - at
 
 
 def _values(spec: JobSpec) -> list[str]:
     """What to look for, the longest first, so that none is found as a part of another."""
-    document = _document_of(spec)
     pointers = (*spec.secrets, *_secret_headers(spec.target))
+    document = _document_of(spec) if pointers else {}
     leaves = {leaf for pointer in pointers for leaf in _leaves(_found(document, _steps(pointer)))}
     words = {word for leaf in leaves for word in _written(leaf) if len(word) >= _SHORTEST_FOUND}
     return sorted(words, key=lambda word: (-len(word), word))[:_VALUES_SOUGHT]
@@ -206,6 +242,19 @@ def _replaced(value: object, steps: Steps) -> object:
 
 def _holds_mask(value: object) -> bool:
     return MASK in _leaves(value)
+
+
+def _placed(value: object, at: str) -> Iterator[_Placed]:
+    """All that has nothing below it, an object or a list without members too, and where it is."""
+    left: list[tuple[str, object]] = [] if value is _NOWHERE else [(at, value)]
+    while left:
+        place, one = left.pop()
+        if isinstance(one, Mapping) and one:
+            left.extend((f"{place}/{_escaped(str(step))}", child) for step, child in one.items())
+        elif isinstance(one, list | tuple) and one:
+            left.extend((f"{place}/{index}", child) for index, child in enumerate(one))
+        else:
+            yield place, json.dumps(one)
 
 
 def _leaves(value: object) -> Iterator[object]:

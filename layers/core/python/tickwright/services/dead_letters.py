@@ -19,7 +19,7 @@ from tickwright.domain.transitions import State
 from tickwright.ports.store import Applied, Listing, Refused
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
-from tickwright.services.payloads import with_own_payload
+from tickwright.services.payloads import spec_by_now, with_own_payload
 from tickwright.services.redrive import CHANGED, not_dead
 from tickwright.services.settle import settle
 
@@ -122,13 +122,8 @@ async def inspect(kit: Kit, tenant_id: TenantId, execution_id: str) -> DeadLette
         return Refusal(code=Code.NOT_FOUND, detail=detail)
     definition = await kit.store.definition(execution.job_id, execution.job_version)
     given = None if definition is None else await with_own_payload(kit, execution, definition)
-    return DeadLetter(execution=execution, definition=given, secrets=await _secrets_by_now(kit, execution))
-
-
-async def _secrets_by_now(kit: Kit, execution: Execution) -> tuple[str, ...]:
-    head = await kit.store.head(execution.job_id)
-    current = None if head is None else await kit.store.definition(head.job_id, head.definition_version)
-    return () if current is None else current.spec.secrets
+    now = await spec_by_now(kit, execution.job_id)
+    return DeadLetter(execution=execution, definition=given, secrets=() if now is None else now.secrets)
 
 
 async def discard_each(

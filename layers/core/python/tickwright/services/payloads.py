@@ -1,12 +1,14 @@
 """What an attempt is given: its job's definition, with the execution's own payload where it has one.
 
-Promise: SEM-DLQ-3.
+Promises: SEM-DLQ-3, SEM-SECRET-1.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tickwright.domain.executions import Execution
-from tickwright.domain.jobs import Definition
+from tickwright.domain.ids import JobId
+from tickwright.domain.jobs import Definition, JobSpec
 from tickwright.services.kit import Kit
 
 
@@ -15,4 +17,19 @@ async def with_own_payload(kit: Kit, execution: Execution, definition: Definitio
     if execution.rerun_of is None:
         return definition
     kept = await kit.store.own_payload(execution.ref)
-    return None if kept is None else replace(definition, spec=replace(definition.spec, payload=kept.payload))
+    if kept is None:
+        return None
+    spec = replace(definition.spec, payload=kept.payload, secrets=both(definition.spec.secrets, kept.secrets))
+    return replace(definition, spec=spec)
+
+
+async def spec_by_now(kit: Kit, job_id: JobId) -> JobSpec | None:
+    """A job as it is now, whatever it was when an execution was given its version."""
+    head = await kit.store.head(job_id)
+    current = None if head is None else await kit.store.definition(head.job_id, head.definition_version)
+    return None if current is None else current.spec
+
+
+def both(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """The pointers of two lists, each once."""
+    return tuple(dict.fromkeys((*some, *others)))

@@ -16,13 +16,14 @@ from tickwright.domain.jobs import Head, JobSpec
 from tickwright.domain.outcomes import NO_SUCH_VERSION, Code, FieldProblem, Refusal
 from tickwright.domain.own_payloads import OwnPayload, PutOwnPayload, kept_until
 from tickwright.domain.secrets import edit_problems
+from tickwright.domain.target_rules import payload_bytes_max
 from tickwright.domain.tenants import IdempotencyRecord, PutIdempotency
 from tickwright.domain.transitions import State
 from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
 from tickwright.services.hints import is_unclaimed, send_hints
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
-from tickwright.services.payloads import with_own_payload
+from tickwright.services.payloads import both, spec_by_now, with_own_payload
 from tickwright.services.redrive import CHANGED, not_dead, occupies, open_head_of, replay
 from tickwright.services.run_now import a_manual_run, page_naming
 from tickwright.services.settle import settle
@@ -31,25 +32,52 @@ from tickwright.services.submit import RequestKey, note_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """The payload to run with, as JSON text, and why the old execution is given up."""
+    """The payload to run with, as JSON text, and why the old execution is given up.
+
+    `secrets`: what of it is hidden beside what the dead one and the job hide.
+    """
 
     payload: str
     reason: str
+    secrets: tuple[str, ...] = ()
 
 
-async def given_to(kit: Kit, tenant_id: TenantId, execution_id: str) -> JobSpec | Refusal:
-    """What an execution was given: its job of its version, with its own payload where it has one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What an execution was given, with its own payload where it has one; and its job as it is now, which is run."""
+
+    spec: JobSpec
+    by_now: JobSpec
+
+
+async def given_to(kit: Kit, tenant_id: TenantId, execution_id: str) -> Given | Refusal:
+    """What an execution was given, to be edited."""
     execution = await get_execution(kit, tenant_id, execution_id)
     if isinstance(execution, Refusal):
         return execution
+    spec = await _spec_given(kit, execution)
+    if spec is None:
+        return NO_SUCH_VERSION
+    return Given(spec=spec, by_now=await spec_by_now(kit, execution.job_id) or spec)
+
+
+async def _spec_given(kit: Kit, execution: Execution) -> JobSpec | None:
     definition = await kit.store.definition(execution.job_id, execution.job_version)
     given = None if definition is None else await with_own_payload(kit, execution, definition)
-    return NO_SUCH_VERSION if given is None else given.spec
+    return None if given is None else given.spec
 
 
-def masks_in(given: JobSpec, payload: str) -> tuple[FieldProblem, ...]:
-    """Where an edited payload has the mask in place of a secret (SEM-SECRET-1)."""
-    return edit_problems(given, replace(given, payload=payload))
+def payload_problems(given: Given, payload: str) -> tuple[FieldProblem, ...]:
+    """What is wrong with an edited payload: too much for the target, or the mask for a secret (SEM-SECRET-1).
+
+    The dead one was shown without what it hid then, and without what its job hides by now.
+    """
+    bytes_max, size = payload_bytes_max(given.by_now.target), len(payload.encode())
+    if size > bytes_max:
+        remedy = f"It has {size} bytes and may have {bytes_max}; store it and send where it is."
+        return (FieldProblem(pointer="/payload", code="too_large", message=remedy),)
+    spec = replace(given.spec, secrets=both(given.spec.secrets, given.by_now.secrets))
+    return edit_problems(spec, replace(spec, payload=payload))
 
 
 async def rerun(
@@ -65,7 +93,13 @@ async def rerun(
     if dead.discarded is not None:
         return _discarded(dead)
     head = await open_head_of(kit, dead)
-    return head if isinstance(head, Refusal) else await _start(kit, head, await settle(kit, dead), edited, request)
+    if isinstance(head, Refusal):
+        return head
+    spec = await _spec_given(kit, dead)
+    if spec is None:
+        return NO_SUCH_VERSION
+    hiding = replace(edited, secrets=both(edited.secrets, spec.secrets))
+    return await _start(kit, head, await settle(kit, dead), hiding, request)
 
 
 def _discarded(execution: Execution) -> Refusal:
@@ -94,7 +128,9 @@ def _writes(
     dead, new = runs
     assert new.run_deadline_at is not None
     kept = kept_until(new.run_deadline_at, kit.retention_s)
-    payload = OwnPayload(ref=new.ref, tenant_id=new.tenant_id, payload=edited.payload, expires_at=kept)
+    payload = OwnPayload(
+        ref=new.ref, tenant_id=new.tenant_id, payload=edited.payload, expires_at=kept, secrets=edited.secrets
+    )
     writes: list[AnyChange] = [
         occupies(head, new, until=new.run_deadline_at),
         Insert(execution=new),

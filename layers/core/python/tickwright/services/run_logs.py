@@ -12,7 +12,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import JobSpec
-from tickwright.domain.logs import Tail
+from tickwright.domain.logs import LogTail, Tail
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.secrets import scrubbed, without_secrets
 from tickwright.domain.stored_logs import SaidBy, StoredLog
@@ -51,6 +51,7 @@ async def _log(kit: Kit, execution: Execution, said: Tail, said_by: SaidBy) -> S
     spec = await _spec_of(kit, execution)
     if spec is None:
         return None
+    text, cut = _within_bounds(scrubbed(said.text, spec, is_cut=said.cut > 0))
     now = kit.clock.now()
     return StoredLog(
         ref=execution.ref,
@@ -58,11 +59,18 @@ async def _log(kit: Kit, execution: Execution, said: Tail, said_by: SaidBy) -> S
         said_by=said_by,
         generation=execution.generation,
         attempt=execution.attempt,
-        text=scrubbed(said.text, spec, is_cut=said.cut > 0),
-        cut=said.cut,
+        text=text,
+        cut=said.cut + cut,
         written_at=now,
         expires_at=Instant(now + 1_000 * kit.retention_s),
     )
+
+
+def _within_bounds(text: str) -> Tail:
+    """The end of a log that its masks may have made longer than what is kept."""
+    log = LogTail()
+    log.write(text)
+    return log.tail()
 
 
 async def _spec_of(kit: Kit, execution: Execution) -> JobSpec | None:

@@ -21,11 +21,12 @@ from urllib3.util import Timeout, Url, parse_url
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.targets.doors import AddressRefused, Door
 from tickwright.adapters.targets.envelope import body_of, headers_of
-from tickwright.adapters.targets.http_answers import Answer, result_from, said_by
+from tickwright.adapters.targets.http_answers import Answer, result_from, said_by, told
 from tickwright.adapters.targets.results import timed_out
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, UserResult, an_error
 from tickwright.domain.ids import TenantId
+from tickwright.domain.jobs import JobSpec
 from tickwright.domain.webhooks import WebhookSecret, signed_headers
 from tickwright.ports.clock import Clock
 from tickwright.ports.faults import Unavailable
@@ -48,6 +49,7 @@ async def unsigned(_tenant_id: TenantId) -> Sequence[WebhookSecret]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Post:
+    spec: JobSpec
     url: Url
     headers: Mapping[str, str]
     body: bytes
@@ -102,9 +104,10 @@ class HttpRunner:
         secrets = await self._secrets_of(invocation.definition.tenant_id)
         at = self._clock.now()
         signed = signed_headers(invocation.execution.ref.id, body, at=at, secrets=secrets) if secrets else {}
-        hands_over = invocation.definition.spec.target.settings.get("completion") == "callback"
+        spec = invocation.definition.spec
+        hands_over = spec.target.settings.get("completion") == "callback"
         headers = {**headers_of(invocation), **signed}
-        return _Post(url=url, headers=headers, body=body, left_s=left_s, hands_over=hands_over)
+        return _Post(spec=spec, url=url, headers=headers, body=body, left_s=left_s, hands_over=hands_over)
 
     def close(self) -> None:
         """Let the threads go; those that run end by their own time limit."""
@@ -129,9 +132,10 @@ def _result(door: Door, post: _Post, now: int) -> tuple[UserResult, str]:
         return Fatal(error=an_error("HttpAddressRefused", f"{refused}; only public addresses are reached.")), ""
     except (HTTPError, OSError) as fault:
         return Failure(error=an_error("HttpUnreachable", f"{type(fault).__name__}: {fault}")), ""
+    quoted = told(answer, post.spec)
     is_handed_over = post.hands_over and answer.status == HTTPStatus.ACCEPTED
-    result = HandedOver() if is_handed_over else result_from(answer, now)
-    return result, said_by(answer, result)
+    result = HandedOver() if is_handed_over else result_from(answer, quoted, now)
+    return result, said_by(quoted, result)
 
 
 def _answer(door: Door, post: _Post) -> Answer:

@@ -1,19 +1,26 @@
-"""What an HTTP answer says about an attempt. Must not know how it was received. Promise: SEM-TARGET-1."""
+"""What an HTTP answer says about an attempt.
+
+Must not know how it was received. Promises: SEM-TARGET-1, SEM-SECRET-1.
+"""
 
 import email.utils
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from tickwright.adapters.targets.results import result_of_body
+from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, Success, UserResult, an_error
 from tickwright.domain.instants import from_datetime
+from tickwright.domain.jobs import JobSpec
+from tickwright.domain.secrets import scrubbed
 
 # 4xx that are about the moment, not about the request.
 RETRYABLE_4XX = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 _SNIPPET_CHARS = 500
 _SAID_CHARS = 2_000
+_CUT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
 _REDIRECTS = range(300, 400)
 _SUCCESSES = range(200, 300)
@@ -34,17 +41,26 @@ class Answer:
         return next((value for key, value in self.headers.items() if key.lower() == name), "")
 
 
-def result_from(answer: Answer, now: int) -> UserResult:
-    """Success, failure or fatal, by the status."""
+def told(answer: Answer, spec: JobSpec) -> Answer:
+    """The answer as errors and logs may quote it: without the job's secrets, before anything of it is shortened."""
+    is_cut = len(answer.body) > limits.RESULT_BYTES_MAX
+    body = answer.body.decode("utf-8", "replace")
+    body = scrubbed(body.rstrip(_CUT_CHARACTER) if is_cut else body, spec, goes_on=is_cut)
+    headers = {name: scrubbed(value, spec) for name, value in answer.headers.items()}
+    return replace(answer, reason=scrubbed(answer.reason, spec), headers=headers, body=body.encode("utf-8", "replace"))
+
+
+def result_from(answer: Answer, quoted: Answer, now: int) -> UserResult:
+    """Success, failure or fatal, by the status; `quoted`: the answer as an error may quote it."""
     if answer.status in _SUCCESSES:
         return Success(result=_result(answer))
     if answer.status in _REDIRECTS:
-        where = answer.header("location")[:_SNIPPET_CHARS]
+        where = quoted.header("location")[:_SNIPPET_CHARS]
         message = (
-            f"{_line(answer)}: redirects are not followed; put the final address into the job. It points to {where!r}."
+            f"{_line(quoted)}: redirects are not followed; put the final address into the job. It points to {where!r}."
         )
         return Fatal(error=an_error("HttpRedirect", message))
-    error = an_error(f"Http{answer.status}", f"{_line(answer)}: {_snippet(answer)}")
+    error = an_error(f"Http{answer.status}", f"{_line(quoted)}: {_snippet(quoted)}")
     if answer.status in _CLIENT_ERRORS and answer.status not in RETRYABLE_4XX:
         return Fatal(error=error)
     return Failure(error=error, after_s=retry_after_s(answer.header("retry-after"), now))

@@ -1,7 +1,7 @@
 """The target kind `lambda`: invokes a function, and waits for its answer or, with `invocation: event`, for none.
 
 Must not know leases. What the function returns is the result; what it raises is a failure under its class's name, so
-that retryOn and giveUpOn go by it. Promise: SEM-TARGET-7.
+that retryOn and giveUpOn go by it. Promises: SEM-TARGET-7, SEM-SECRET-1.
 """
 
 import base64
@@ -16,10 +16,12 @@ from tickwright.adapters.targets.envelope import body_of
 from tickwright.adapters.targets.results import result_of_body
 from tickwright.domain.attempts import Failure, Success, UserResult, an_error
 from tickwright.domain.executions import Reason
+from tickwright.domain.secrets import scrubbed
 from tickwright.ports.runner import Invocation
 
 # More than a result may have, enough for any error with its trace.
 _ANSWER_BYTES_MAX: Final = 1_048_576
+_LOG_BYTES: Final = 4_096  # of a longer log, its end
 _TIMED_OUT: Final = frozenset({"Sandbox.Timedout"})
 
 _FAULTS: Final = Faults(
@@ -83,7 +85,10 @@ def _note_log(invocation: Invocation, answer: Answer) -> None:
     except binascii.Error:
         return
     if said:
-        invocation.log.write(said.decode("utf-8", "replace"))
+        is_cut = len(said) >= _LOG_BYTES
+        text = said.decode("utf-8", "replace")
+        text = text.lstrip("\N{REPLACEMENT CHARACTER}") if is_cut else text
+        invocation.log.write(scrubbed(text, invocation.definition.spec, is_cut=is_cut))
 
 
 def _failed(answer: Answer, body: bytes) -> Failure:

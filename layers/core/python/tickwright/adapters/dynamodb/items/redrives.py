@@ -97,6 +97,7 @@ def own_payload_to_item(payload: OwnPayload) -> Item:
         **keys.own_payload(payload.ref),
         "tenantId": wire.text(payload.tenant_id),
         "payload": wire.text(payload.payload),
+        "secrets": wire.text(json.dumps(payload.secrets)),
         "expiresAt": wire.number(payload.expires_at),
         **_forgotten(payload.expires_at),
     }
@@ -110,6 +111,7 @@ def own_payload_from_item(item: Item) -> OwnPayload:
         tenant_id=TenantId(wire.as_text(item["tenantId"])),
         payload=wire.as_text(item["payload"]),
         expires_at=Instant(wire.as_number(item["expiresAt"])),
+        secrets=tuple(json.loads(wire.as_text(item["secrets"]))) if "secrets" in item else (),
     )
 
 
