@@ -16,7 +16,7 @@ from tickwright.adapters.targets.ecs_task import ECS
 from tickwright.adapters.targets.sqs import SQS
 from tickwright.adapters.targets.step_functions import name_of
 from tickwright.domain.allowed_targets import AllowedTargets
-from tickwright.domain.attempts import Failure, Fatal, HandedOver, Success
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, Success
 from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, ExecutionRef, JobId, manual_key
 from tickwright.domain.instants import Instant
@@ -104,6 +104,24 @@ async def test_an_attempt_ends_at_its_limit_though_the_service_does_not_answer()
 
     assert isinstance(result, Failure)
     assert result.reason is Reason.TIMED_OUT
+
+
+@pytest.mark.sem("SEM-TARGET-6")
+async def test_a_call_that_found_no_thread_in_its_time_was_not_run() -> None:
+    """Nothing was sent: no attempt is counted, and nothing is sent later either."""
+    aws = Aws(waits_for=threading.Event())
+    assert aws.waits_for is not None
+    with a_runner(aws) as runner:
+        busy = [asyncio.create_task(runner.run(to_queue(left_ms=60_000))) for _ in range(2)]
+        while len(aws.asked) < 2:
+            await asyncio.wait(busy, timeout=0.01)
+        result = await runner.run(to_queue(left_ms=100))
+        aws.waits_for.set()
+        await asyncio.gather(*busy)
+
+    assert isinstance(result, NotRun)
+    assert result.after_s >= 10
+    assert len(aws.asked) == 2
 
 
 async def test_no_time_left_means_no_call() -> None:

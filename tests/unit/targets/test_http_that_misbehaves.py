@@ -1,5 +1,6 @@
 """Does an HTTP target that breaks every rule cost no more than its attempt: bounded bytes, bounded time, no crash?"""
 
+import asyncio
 import gzip
 import socket
 import threading
@@ -90,6 +91,30 @@ async def test_what_is_no_answer_is_tried_again(answer: Answer, error_class: str
     assert isinstance(result, Failure)
     assert result.error.error_class == error_class
     assert len(result.error.message) <= 2_000
+
+
+@pytest.mark.sem("SEM-TARGET-6")
+async def test_a_post_that_found_no_thread_in_its_time_was_not_run() -> None:
+    """One endpoint that stands still keeps the threads; what nobody was told of counts no attempt."""
+    reached = threading.Event()
+
+    def stands_still(connection: socket.socket) -> None:
+        reached.set()
+        standing_still()(connection)
+
+    with a_raw_server(stands_still) as port, a_server(told := Told()) as other:
+        runner = HttpRunner(allow_private=True, threads=1)
+        slow = Target(kind="http", settings={"url": f"http://127.0.0.1:{port}/", "headers": {}})
+        quick = Target(kind="http", settings={"url": other, "headers": {}})
+        busy = asyncio.create_task(runner.run(an_invocation(slow, left_ms=1_500)))
+        await asyncio.to_thread(reached.wait, 5)
+        unsent, silent = await runner.run(an_invocation(quick, left_ms=100)), await busy
+        runner.close()
+
+    assert isinstance(unsent, NotRun)
+    assert told.paths == []
+    assert isinstance(silent, Failure)
+    assert silent.reason is Reason.TIMED_OUT
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from tickwright.adapters.aws.faults import CALL_ERRORS
 from tickwright.adapters.clock_system import SystemClock
-from tickwright.adapters.targets.aws_faults import Faults, result_of_fault
+from tickwright.adapters.targets.aws_faults import Faults, not_run, result_of_fault
 from tickwright.adapters.targets.results import timed_out
+from tickwright.adapters.targets.turns import Turn
 from tickwright.domain.allowed_targets import AllowedTargets, resources_of
 from tickwright.domain.attempts import Fatal, HandedOver, Success, UserResult, an_error
 from tickwright.domain.jobs import Target
@@ -68,12 +69,16 @@ class AwsRunner:
         left_s = (invocation.deadline_at - self._clock.now()) / 1_000
         if left_s <= 0:
             return timed_out()
-        loop = asyncio.get_running_loop()
+        loop, turn = asyncio.get_running_loop(), Turn()
+
+        def work() -> UserResult:
+            return self._result(target, left_s, invocation) if turn.take() else timed_out()
+
         try:
             async with asyncio.timeout(left_s):
-                return await loop.run_in_executor(self._threads, self._result, target, left_s, invocation)
-        except TimeoutError:
-            return timed_out()
+                return await loop.run_in_executor(self._threads, work)
+        except TimeoutError:  # all threads were busy, and nothing was sent; or it did not answer
+            return not_run(invocation) if turn.take() else timed_out()
 
     def _result(self, target: Target, left_s: float, invocation: Invocation) -> UserResult:
         """In a thread: what became of the call."""

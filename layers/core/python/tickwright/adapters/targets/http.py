@@ -23,6 +23,7 @@ from tickwright.adapters.targets.doors import AddressRefused, Door
 from tickwright.adapters.targets.envelope import body_of, headers_of
 from tickwright.adapters.targets.http_answers import Answer, result_from, said_by, told
 from tickwright.adapters.targets.results import timed_out
+from tickwright.adapters.targets.turns import Turn
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, UserResult, an_error
 from tickwright.domain.ids import TenantId
@@ -37,7 +38,7 @@ CONNECT_S_MAX = 10.0
 # More than any result that is kept, enough of an error page to see what it is.
 ANSWER_BYTES_MAX = limits.RESULT_BYTES_MAX
 _PORTS = {"http": 80, "https": 443}
-_UNREAD_S = 5.0
+_UNSENT_S = 5.0
 # What a tenant's endpoints check signatures with: the newest, and for a while the one before it.
 SecretsOf = Callable[[TenantId], Awaitable[Sequence[WebhookSecret]]]
 
@@ -86,14 +87,18 @@ class HttpRunner:
         try:
             post = await self._post(url, invocation, left_s)
         except Unavailable:  # the secret cannot be read: nothing was sent
-            return NotRun(after_s=_UNREAD_S)
+            return NotRun(after_s=_UNSENT_S)
         door = Door(allow_private=self._allow_private)
-        loop = asyncio.get_running_loop()
+        loop, turn = asyncio.get_running_loop(), Turn()
+
+        def work() -> tuple[UserResult, str]:
+            return _result(door, post, self._clock.now()) if turn.take() else (timed_out(), "")
+
         try:
             async with asyncio.timeout(left_s):
-                result, said = await loop.run_in_executor(self._threads, _result, door, post, self._clock.now())
-        except TimeoutError:
-            return timed_out()
+                result, said = await loop.run_in_executor(self._threads, work)
+        except TimeoutError:  # all threads were busy, and nothing was sent; or it did not answer
+            return NotRun(after_s=_UNSENT_S) if turn.take() else timed_out()
         finally:
             door.shut()
         invocation.log.write(said)
