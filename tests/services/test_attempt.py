@@ -9,7 +9,7 @@ from tests.support.faulty import AnswerT, Call, Down, Recorder
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired, lease_over_ms, work
-from tickwright.domain.attempts import Failure, Fatal, RetryLater, Success, UserResult, an_error
+from tickwright.domain.attempts import Failure, Fatal, NotRun, RetryLater, Success, UserResult, an_error
 from tickwright.domain.changes.executions import Heartbeat
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Reason
@@ -54,6 +54,22 @@ def takes(world: World, duration_ms: int, result: UserResult | None = None) -> l
 
     world.runner.does = does
     return seen
+
+
+@pytest.mark.sem("SEM-TARGET-6")
+async def test_what_had_not_begun_at_its_time_limit_counts_no_attempt(world: World) -> None:
+    """Its target says so when the time is over, or a moment after the worker has seen that it is."""
+    hint = await a_hint(world, timeoutSec=100)
+
+    async def waits_for_a_thread(invocation: Invocation) -> UserResult:
+        await invocation.wait_cancelled()
+        return NotRun(after_s=5)
+
+    world.runner.does = waits_for_a_thread
+    answer = await worked(world, hint)
+
+    row = await world.only_execution()
+    assert (answer, row.state, row.reason, row.attempt) == (Over(), State.RETRY, Reason.GIVEN_BACK, 0)
 
 
 @pytest.mark.sem("SEM-LEASE-3")

@@ -284,7 +284,7 @@ class _Attempt:
                 await stopped(self.worker.kit, self.claimed.execution)
                 return reason
             case Code.DEADLINE:
-                return _out_of_time(self.claimed, self.worker.kit.clock.now())
+                return _late(running, _out_of_time(self.claimed, self.worker.kit.clock.now()))
             case _:
                 return reason
 
@@ -307,6 +307,13 @@ def _drained(running: "asyncio.Future[UserResult]") -> UserResult:
     ended_well = running.done() and not running.cancelled() and running.exception() is None
     result = running.result() if ended_well else NotRun()
     return NotRun() if isinstance(result, Failure) else result
+
+
+def _late(running: "asyncio.Future[UserResult]", out_of_time: Failure | Fatal) -> UserResult:
+    """What counts of a target that was stopped at its time limit: only that it never began, while the run may go on."""
+    ended_well = running.done() and not running.cancelled() and running.exception() is None
+    unbegun = ended_well and isinstance(running.result(), NotRun) and isinstance(out_of_time, Failure)
+    return running.result() if unbegun else out_of_time
 
 
 def _result_of(running: "asyncio.Future[UserResult]") -> UserResult:
