@@ -103,11 +103,13 @@ def changes_of(old: Execution) -> Iterator[Any]:
     for epoch in (fits, misses):
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER)
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=Noted(checkpoint="1"))
+        yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, seen_lease_until=lease)
         yield StrikeOwed(ref=ref, seen_epoch=epoch, ttl=TTL + 1)
         yield Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=3, run_deadline_at=LATER)
         yield Discard(ref=ref, seen_epoch=epoch, now=NOW, reason="nobody wants it")
         yield Stop(ref=ref, epoch=epoch, **_ENDS[0])
         yield Release(ref=ref, seen_epoch=epoch, seen_wait_key="17")
+    yield Heartbeat(ref=ref, epoch=fits, now=NOW, lease_until=LATER, seen_lease_until=Instant(OVER - 2))
     yield Release(ref=ref, seen_epoch=fits, seen_wait_key="18")
     yield Stop(ref=ref, epoch=fits, **_ENDS[1])
     for end, result in product(_ENDS, (None, "1")):

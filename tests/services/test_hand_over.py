@@ -3,10 +3,12 @@
 import pytest
 
 from tests.support.builders import TENANT
+from tests.support.faulty import Fate, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import MINUTE, a_minutely_job, a_worker, claimed, fired, for_a_while, lease_over_ms, work
 from tickwright.domain.attempts import Failure, HandedOver, Success, UserResult, an_error
+from tickwright.domain.changes.executions import Heartbeat
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Noted, Reason
 from tickwright.domain.outcomes import Code, Refusal
@@ -189,6 +191,43 @@ async def test_a_failure_that_comes_before_the_hand_over_stands(world: World) ->
 
     row = await world.only_execution()
     assert (answer, row.state, row.reason) == (Over(), State.RETRY, Reason.FAILED)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-LEASE-3")
+@pytest.mark.parametrize("slow_ms", [1_000, 20_000])
+async def test_a_heartbeat_that_comes_before_the_hand_over_stands(world: World, slow_ms: int) -> None:
+    """Whoever went on keeps the lease already, also after one that the worker has kept: it is not undone."""
+    hint = await a_hint(world, timeoutSec=3_600)
+
+    async def quick(invocation: Invocation) -> UserResult:
+        await world.clock.sleep_ms(slow_ms)
+        await report_heartbeat(world.kit, TENANT, invocation.execution.ref.id, epoch=1, worker="w")
+        return HandedOver()
+
+    world.runner.does = quick
+    answer = await work(world.worker(), hint)
+
+    row = await world.only_execution()
+    assert row.state is State.RUNNING
+    assert row.lease_until == world.clock.now() + world.durations.lease_ms
+    assert answer == NotNow(after_ms=world.durations.lease_ms + 2 * world.durations.clock_error_ms + 1)
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-LEASE-3")
+async def test_a_worker_that_does_not_know_its_lease_hands_over_all_the_same(world: World) -> None:
+    """Its heartbeat was written and not answered: the lease is its own, and whoever goes on has its whole time."""
+    hint = await a_hint(world, timeoutSec=3_600)
+    shaky = world.a_process(Script(at=1, fate=Fate.LOST_AFTER, of=Heartbeat))
+
+    async def slow(_invocation: Invocation) -> UserResult:
+        await world.clock.sleep_ms(20_000)
+        return HandedOver()
+
+    world.runner.does = slow
+    await work(world.worker(shaky), hint)
+
+    row = await world.only_execution()
+    assert (row.state, row.lease_until) == (State.RUNNING, row.deadline_at)
 
 
 @pytest.mark.sem("SEM-HANDOVER-1", "SEM-CANCEL-4")

@@ -74,6 +74,8 @@ def asked(epoch: Epoch, seen: State, lease_until: Instant) -> Iterator[Asked]:
     for noted in (None, TOLD):
         beat = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=noted)
         yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch)
+    beat = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, seen_lease_until=lease_until)
+    yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch, None, lease_until)
     yield Asked(Succeed(ref=ref, epoch=epoch, result="1", **END), Event.SUCCEED, State.SUCCEEDED, epoch)
     for how, target in ((lose, State.RETRY), (die, State.DEAD)):
         yield Asked(Fail(ref=ref, epoch=epoch, failing=how), Event.FAIL, target, epoch)
@@ -167,13 +169,14 @@ def fence_opens(fence: Fence, old: Execution, by: Asked) -> bool:
 def applying(by: Asked, old: Execution) -> Row | None:
     """The row by which the change may move the execution."""
     wait_key = getattr(by.change, "seen_wait_key", old.wait_key)
+    lease_until = getattr(by.change, "seen_lease_until", None) or old.lease_until
     found = [
         entry
         for entry in TRANSITIONS
         if (entry.source, entry.event, entry.target) == (old.state, by.event, by.target)
         and guard_holds(entry.only_if, old)
         and fence_opens(entry.fence, old, by)
-        and wait_key == old.wait_key
+        and (wait_key, lease_until) == (old.wait_key, old.lease_until)
     ]
     return found[0] if found else None
 

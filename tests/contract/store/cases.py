@@ -138,6 +138,25 @@ OF_EXECUTIONS = (
         again=True,
     ),
     Case(
+        name="hand over",
+        change=Heartbeat(
+            ref=REF,
+            epoch=FIRST,
+            now=NOW,
+            lease_until=Instant(NOW + 5 * LEASE_MS),
+            seen_lease_until=Instant(TICK + LEASE_MS),
+        ),
+        accepts=replace(RUNNING, noted=NOTED),
+        refuses=(
+            LATER_EPOCH,
+            CANCELLING,
+            SUCCEEDED,
+            replace(RUNNING, deadline_at=NOW),
+            replace(RUNNING, lease_until=NOW),
+        ),
+        again=True,
+    ),
+    Case(
         name="succeed",
         change=Succeed(ref=REF, epoch=FIRST, result='{"rows": 3}', **ENDS),
         accepts=replace(RUNNING, noted=NOTED),

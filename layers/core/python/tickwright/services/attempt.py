@@ -99,11 +99,11 @@ def _timeout_ms(definition: Definition | None) -> int:
 async def finish(worker: Worker, started: Started) -> Over | NotNow:
     """Run a claimed execution to the end of its attempt and report it; what is to become of its hint."""
     log = LogTail()
-    result = await _attempt(worker, started.claimed, started.definition, log)
+    lease_until, result = await _attempt(worker, started.claimed, started.definition, log)
     if isinstance(result, Refusal):
         told = _told(worker.kit, result)
     else:
-        told = await _report(worker.kit, started.claimed, result)
+        told = await _report(worker.kit, started.claimed, result, lease_until)
     await keep_log(worker.kit, started.claimed.execution, log.tail(), SaidBy.WORKER)
     return told
 
@@ -115,17 +115,19 @@ def _told(kit: Kit, refusal: Refusal) -> Over | NotNow:
 
 async def _attempt(
     worker: Worker, claimed: Claimed, definition: Definition | None, log: LogTail
-) -> UserResult | Refusal:
+) -> tuple[Instant | None, UserResult | Refusal]:
+    """How it ended, and the lease that its holder has written last, if that is known."""
     given = await what_to_run(worker.kit, Started(claimed=claimed, definition=definition))
     if not isinstance(given, Definition):
-        return given
+        return None, given
     runner = worker.runners.get(given.spec.target.kind)
     if runner is None:
         known = ", ".join(sorted(worker.runners))
         message = f"This worker runs no {given.spec.target.kind!r} targets, only {known}."
-        return Fatal(error=an_error("UnknownTarget", message))
-    result = await _Attempt(worker=worker, claimed=claimed, log=log).run(runner, given)
-    return result if isinstance(result, Refusal) else without_secrets(result, given.spec)
+        return None, Fatal(error=an_error("UnknownTarget", message))
+    attempt = _Attempt(worker=worker, claimed=claimed, log=log, lease_until=claimed.execution.lease_until)
+    result = await attempt.run(runner, given)
+    return attempt.lease_until, result if isinstance(result, Refusal) else without_secrets(result, given.spec)
 
 
 async def what_to_run(kit: Kit, started: Started) -> Definition | Failure | Fatal:
@@ -166,6 +168,7 @@ class _Attempt:
     worker: Worker
     claimed: Claimed
     log: LogTail
+    lease_until: Instant | None  # as it was written last; None once that is not known for sure
     lease_sent_ms: int = 0
     why: str | None = None  # it is to stop
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -257,6 +260,7 @@ class _Attempt:
             return OUT_OF_TIME
         self.beaten_ms = sent_ms = kit.clock.monotonic_ms()
         noted, self.is_unsent = self.noted if self.is_unsent else None, False
+        known, self.lease_until = self.lease_until, None
         try:
             async with asyncio.timeout(max(1, self._lease_over_ms() - sent_ms) / 1_000):
                 answer = await heartbeat(kit, execution, execution.lease_epoch, noted=noted)
@@ -264,6 +268,8 @@ class _Attempt:
             answer = Extended(until=kit.clock.now())
             sent_ms = self.lease_sent_ms
             self.is_unsent = self.is_unsent or noted is not None
+        else:
+            self.lease_until = answer.until if known is not None and isinstance(answer, Extended) else None
         if isinstance(answer, Refusal):
             return answer
         self.lease_sent_ms = sent_ms
@@ -334,7 +340,7 @@ def _out_of_time(claimed: Claimed, now: Instant) -> Failure | Fatal:
     return Failure(error=an_error("TimedOut", message), reason=Reason.TIMED_OUT)
 
 
-async def _report(kit: Kit, claimed: Claimed, result: UserResult) -> Over | NotNow:
+async def _report(kit: Kit, claimed: Claimed, result: UserResult, lease_until: Instant | None) -> Over | NotNow:
     """Report, again and again while the lease may last.
 
     A store that is down for a moment must not cost a finished run.
@@ -343,7 +349,7 @@ async def _report(kit: Kit, claimed: Claimed, result: UserResult) -> Over | NotN
     began_ms = kit.clock.monotonic_ms()
     while True:
         try:
-            answer = await report(kit, claimed.execution, result)
+            answer = await report(kit, claimed.execution, result, lease_until)
         except Unavailable:
             if kit.clock.monotonic_ms() - began_ms > kit.durations.lease_ms:
                 raise

@@ -83,23 +83,30 @@ def why_refused(old: Execution | None, epoch: Epoch) -> Refusal:
     return Refusal(code=Code.LEASE_LOST, detail=f"The execution is {old.state.value} already; nothing was changed.")
 
 
-async def report(kit: Kit, execution: Execution, result: UserResult) -> Execution | Refusal:
-    """Write how the holder's attempt ended and do what follows; a zombie's result is refused and changes nothing."""
-    outcome, name = await _write_result(kit, execution, result)
+async def report(
+    kit: Kit, execution: Execution, result: UserResult, lease_until: Instant | None = None
+) -> Execution | Refusal:
+    """Write how the holder's attempt ended and do what follows; a zombie's result is refused and changes nothing.
+
+    A hand-over moves `lease_until` alone, the lease that the holder wrote last, or whichever there is if that is None.
+    """
+    outcome, name = await _write_result(kit, execution, result, lease_until)
     if isinstance(outcome, Applied):
         followed = await follow_up(kit, outcome, _name_of(outcome.new, name))
         assert isinstance(followed, Applied)
         return followed.new
     refusal = why_refused(outcome.old, execution.lease_epoch)
     if isinstance(result, HandedOver):
-        return _met(outcome.old, execution.lease_epoch) or refusal
+        return _met(outcome.old, execution, kit.clock.now()) or refusal
     if refusal.code is Code.CANCELLED and outcome.old is not None and outcome.old.state is State.CANCELLING:
         return await stopped(kit, outcome.old)  # whoever reports a result has stopped
     kit.emit(EventName.RESULT_REFUSED, executionId=execution.ref.id, reason=refusal.code.value)
     return refusal
 
 
-async def _write_result(kit: Kit, execution: Execution, result: UserResult) -> tuple[Outcome[Execution], EventName]:
+async def _write_result(
+    kit: Kit, execution: Execution, result: UserResult, lease_until: Instant | None
+) -> tuple[Outcome[Execution], EventName]:
     now = kit.clock.now()
     match result:
         case Success():
@@ -115,7 +122,7 @@ async def _write_result(kit: Kit, execution: Execution, result: UserResult) -> t
             later = after_giving_back(result, execution, now=now)
             return await _put_off(kit, execution, later, now, asked=False), EventName.EXECUTION_GIVEN_BACK
         case HandedOver():
-            return await _hand_over(kit, execution, now), EventName.EXECUTION_HANDED_OVER
+            return await _hand_over(kit, execution, now, lease_until), EventName.EXECUTION_HANDED_OVER
 
 
 def _name_of(moved: Execution, usual: EventName) -> EventName:
@@ -148,16 +155,22 @@ async def _put_off(
     )
 
 
-async def _hand_over(kit: Kit, execution: Execution, now: Instant) -> Outcome[Execution]:
+async def _hand_over(kit: Kit, execution: Execution, now: Instant, seen: Instant | None) -> Outcome[Execution]:
     """Whoever goes on with it has the whole time limit; from its first own heartbeat on it is held to the lease."""
     until = deadline_of(execution)
-    return await kit.store.write(Heartbeat(ref=execution.ref, epoch=execution.lease_epoch, now=now, lease_until=until))
+    change = Heartbeat(
+        ref=execution.ref, epoch=execution.lease_epoch, now=now, lease_until=until, seen_lease_until=seen
+    )
+    return await kit.store.write(change)
 
 
-def _met(old: Execution | None, epoch: Epoch) -> Execution | None:
-    """The execution that was to be handed over, if whoever goes on with it has been quicker and has reported."""
-    reported = old is not None and old.lease_epoch == epoch and (old.is_terminal or old.state is State.RETRY)
-    return old if reported else None
+def _met(old: Execution | None, held: Execution, now: Instant) -> Execution | None:
+    """The execution that was to be handed over, if whoever goes on with it was quicker: has reported, or kept it."""
+    if old is None or old.lease_epoch != held.lease_epoch:
+        return None
+    reported = old.is_terminal or old.state is State.RETRY
+    kept = old.state is State.RUNNING and now < deadline_of(old)
+    return old if reported or kept else None
 
 
 async def stopped(kit: Kit, execution: Execution) -> Execution | Refusal:

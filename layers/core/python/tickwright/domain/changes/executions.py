@@ -157,7 +157,8 @@ class Claim:
 class Heartbeat:
     """Only the holder of the current epoch may move its own lease out, and never past the attempt's deadline.
 
-    What it notes takes the place of what was noted; None leaves that as it is.
+    What it notes takes the place of what was noted; None leaves that as it is. With `seen_lease_until` it moves that
+    very lease or none, and notes nothing: whoever goes on with a run elsewhere may have kept it already.
     """
 
     ref: ExecutionRef
@@ -165,16 +166,24 @@ class Heartbeat:
     now: Instant
     lease_until: Instant
     noted: Noted | None = None
+    seen_lease_until: Instant | None = None
+
+    def __post_init__(self) -> None:
+        """One or the other."""
+        assert self.noted is None or self.seen_lease_until is None
 
     def decide(self, old: Execution | None) -> Execution | None:
         """The holder, in time."""
         if old is None or not permitted(old, Event.HEARTBEAT, State.RUNNING, By(epoch=self.epoch, now=self.now)):
             return None
+        if self.seen_lease_until is not None and self.seen_lease_until != old.lease_until:
+            return None
         return replace(old, lease_until=self.lease_until, noted=self.noted or old.noted)
 
-    def mine(self, old: Execution) -> bool:  # noqa: ARG002 - the shape of a Change
-        """A repeat of a heartbeat passes its own condition, so a refusal is a refusal."""
-        return False
+    def mine(self, old: Execution) -> bool:
+        """A repeat of a heartbeat passes its own condition, but for one that has moved the lease that it names."""
+        moved = old.state is State.RUNNING and old.lease_epoch == self.epoch and old.lease_until == self.lease_until
+        return self.seen_lease_until is not None and moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

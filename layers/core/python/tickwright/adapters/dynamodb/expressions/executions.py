@@ -45,6 +45,12 @@ HEARTBEAT_NOTING = Write(
     update="SET #leaseUntil = :leaseUntil, #noted = :noted",
     moves=(Event.HEARTBEAT, State.RUNNING),
 )
+HAND_OVER = Write(
+    says="The same of the very lease that was seen: one that somebody else has kept meanwhile stays as it is.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil",
+    update="SET #leaseUntil = :leaseUntil",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+)
 
 SUCCEED = Write(
     says="End a run well, nothing owed: the epoch refuses every zombie.",

@@ -48,12 +48,15 @@ def claim(change: Claim) -> Request:
 
 
 def heartbeat(change: Heartbeat) -> Request:
-    """A heartbeat, by whether it notes anything."""
+    """A heartbeat, by whether it notes anything, or names the lease that it moves."""
     values = {
         "epoch": wire.number(change.epoch),
         "now": wire.number(change.now),
         "leaseUntil": wire.number(change.lease_until),
     }
+    if change.seen_lease_until is not None:
+        values["seenLeaseUntil"] = wire.number(change.seen_lease_until)
+        return of_execution(change.ref, expressions.HAND_OVER, values)
     if change.noted is None:
         return of_execution(change.ref, expressions.HEARTBEAT, values)
     values["noted"] = items.noted_value(change.noted)
