@@ -4,7 +4,7 @@ Must not know CDK. Every number has its reason beside it. A function's environme
 (infra/environment.py), so a variable cannot be misspelt.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -23,6 +23,8 @@ API_TIMEOUT_S_MAX = 28
 # A function's environment holds 4 KB in all, names and secrets among them.
 TARGETS_CHARS_MAX = 1_800
 ARN_COLONS = 5
+# How a pattern begins that names handlers and no resource.
+HANDLERS = "python:"
 # Minute rules may be 119 s apart, since each may come anywhere in its minute: a loop has to last longer than that.
 SCHEDULER_TIMEOUT_S_MIN = 135
 # A slot's loop starts each minute and lasts a little over two: three overlap, four when the minutes come unevenly.
@@ -90,6 +92,7 @@ class Settings:
     worker: FunctionSettings
     fleet: FleetSettings
     # Which resources the targets of a tenant (`*`: of every tenant) may name, as ARN patterns; the rights follow them.
+    # `python:billing.*` names handlers of the fleet; where no tenant has such a pattern, everybody may call each.
     targets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # The roles that the task definitions among them give their containers.
     target_roles: tuple[str, ...] = ()
@@ -133,7 +136,7 @@ class Settings:
     def _check_targets(self) -> None:
         """A pattern may leave the end of a name open; service, region and account are always said."""
         patterns = [pattern for patterns in self.targets.values() for pattern in patterns]
-        for arn in (*patterns, *self.target_roles):
+        for arn in (*_arns_among(patterns), *self.target_roles):
             assert arn.startswith("arn:aws"), arn
             assert arn.count(":") >= ARN_COLONS, arn
             *place, resource = arn.split(":", ARN_COLONS)
@@ -141,6 +144,10 @@ class Settings:
             assert not resource.startswith("*"), arn
         assert all(":iam::" in arn for arn in self.target_roles)
         assert sum(len(pattern) for pattern in patterns) <= TARGETS_CHARS_MAX
+
+
+def _arns_among(patterns: Iterable[str]) -> list[str]:
+    return [pattern for pattern in patterns if not pattern.startswith(HANDLERS)]
 
 
 def _fleet(*, cpu: int, memory_mib: int, machines_min: int, machines_max: int, on_demand: int) -> FleetSettings:

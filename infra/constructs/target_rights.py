@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from aws_cdk import aws_iam as iam
 
 from infra.policy.checks import SID_OF_TARGETS
-from infra.settings import Settings
+from infra.settings import HANDLERS, Settings
 
 # The service in an ARN, and what starting a run there takes.
 ACTIONS = {
@@ -23,7 +23,8 @@ ACTIONS = {
 
 def target_statements(settings: Settings) -> Iterator[iam.PolicyStatement]:
     """A statement for each service that a pattern names; none where the stage allows no targets."""
-    patterns = sorted({pattern for patterns in settings.targets.values() for pattern in patterns})
+    listed = {pattern for patterns in settings.targets.values() for pattern in patterns}
+    patterns = sorted(pattern for pattern in listed if not pattern.startswith(HANDLERS))
     for service, actions in ACTIONS.items():
         named = [pattern for pattern in patterns if _service(pattern) == service and ":cluster/" not in pattern]
         if named:

@@ -145,3 +145,17 @@ async def test_a_rerun_is_given_no_more_than_its_target_can_be_told(acme: Client
     assert edited.status == 200, edited.json
     assert (refused.status, refused.errors()) == (422, [("/payload", "too_large")])
     assert taken.status == 201
+
+
+@pytest.mark.sem("SEM-TARGET-5")
+async def test_a_handler_that_is_anothers_is_refused(acme: Client, rival: Client) -> None:
+    """Where the installation says whose each is."""
+    target = {"type": "python", "handler": "billing.nightly"}
+    listed = AllowedTargets(patterns={"acme": ("python:billing.*",)})
+
+    refused = await Client(replace(rival.api, targets=listed), rival.secret).post(
+        "/v1/jobs", A_JOB | {"target": target}
+    )
+
+    assert refused.errors() == [("/target/handler", "target_not_allowed")]
+    assert (await Client(replace(acme.api, targets=listed), acme.secret).job(target=target))["target"] == target

@@ -48,6 +48,21 @@ def test_the_worker_may_call_what_the_stage_allows(synthesise: Synthesise) -> No
 
 
 @pytest.mark.sem("SEM-TARGET-5")
+def test_a_list_of_handlers_gives_no_right_and_is_known_to_the_api(synthesise: Synthesise) -> None:
+    """A handler is no resource: only whoever takes jobs goes by it."""
+    templates = synthesise(with_targets(targets={"acme": ("python:billing.*",)}, target_roles=()))
+    text = functions_of(templates)["api"]["Environment"]["Variables"]["TICKWRIGHT_TARGETS"]
+
+    assert allowed_from_json(text).lists_handlers
+    assert not [
+        statement
+        for _, policy in templates.of_type("AWS::IAM::Policy")
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement.get("Sid", "").startswith("Target")
+    ]
+
+
+@pytest.mark.sem("SEM-TARGET-5")
 @pytest.mark.parametrize("function", ["api", "worker"])
 def test_whoever_takes_jobs_and_whoever_runs_them_go_by_one_list(synthesise: Synthesise, function: str) -> None:
     """What is refused at submission and what is refused later is the same."""

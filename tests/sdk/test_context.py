@@ -99,7 +99,7 @@ def test_the_log_of_a_handler_is_kept_and_goes_where_the_workers_own_goes(caplog
 def test_a_context_goes_through_json_and_back() -> None:
     """A child is told the same as a thread."""
     link = Noting()
-    context = a_context(link, checkpoint={"row": 7}, job_name="nightly", traceparent="00-1-2-01")
+    context = a_context(link, checkpoint={"row": 7}, job_name="nightly", tenant_id="acme", traceparent="00-1")
 
     assert Context.of(context.told(), link) == context
     assert context.idempotency_key == context.execution_id

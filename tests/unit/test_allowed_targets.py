@@ -62,3 +62,36 @@ def test_every_resource_of_a_target_is_asked_about() -> None:
 def test_a_target_without_a_resource_is_asked_about_nothing() -> None:
     """An address is looked at when it is resolved, a handler belongs to the worker."""
     assert ALLOWED.problems(ACME, Target(kind="http", settings={"url": "https://example.com"})) == []
+
+
+HANDLERS = AllowedTargets(patterns={"acme": ("python:billing.*", "python:hello"), "*": (f"{QUEUE}-of-all",)})
+
+
+@pytest.mark.sem("SEM-TARGET-5")
+@pytest.mark.parametrize(
+    ("tenant_id", "handler", "allowed"),
+    [
+        (ACME, "billing.nightly", True),
+        (ACME, "hello", True),
+        (ACME, "billing", False),
+        (ACME, "hello.world", False),
+        (OTHER, "billing.nightly", False),
+    ],
+)
+def test_where_handlers_are_listed_a_tenant_calls_its_own(tenant_id: TenantId, handler: str, *, allowed: bool) -> None:
+    """Everybody's handlers are in one image: a name is no secret."""
+    told = HANDLERS.problems(tenant_id, Target(kind="python", settings={"handler": handler}))
+
+    assert [(p.pointer, p.code) for p in told] == ([] if allowed else [("/target/handler", "target_not_allowed")])
+
+
+def test_where_no_handler_is_listed_everybody_calls_each() -> None:
+    """Patterns of resources say nothing of handlers."""
+    assert ALLOWED.problems(OTHER, Target(kind="python", settings={"handler": "billing.nightly"})) == []
+
+
+def test_a_tenants_own_pool_runs_whatever_it_has() -> None:
+    """Its machines are its own."""
+    target = Target(kind="pool", settings={"pool": "gpu", "handler": "billing.nightly"})
+
+    assert HANDLERS.problems(OTHER, target) == []

@@ -43,6 +43,7 @@ async def test_what_a_plain_function_returns_is_the_result() -> None:
     assert (ctx.attempt, ctx.lease_epoch) == (1, 1)
     assert ctx.idempotency_key == ctx.execution_id
     assert ctx.scheduled_time == to_datetime(TICK)
+    assert ctx.tenant_id == "acme"
     assert not ctx.cancelled
 
 

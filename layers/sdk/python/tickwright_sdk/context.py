@@ -60,6 +60,7 @@ class Context:
     deadline: datetime
     link: Link = field(repr=False, compare=False)
     job_name: str | None = None
+    tenant_id: str | None = None  # whose job it is, as the platform's own workers tell it; a pool's is its machine's
     traceparent: str | None = None
     checkpoint: Any = None  # what the last attempt that left one noted last
     _logs: list[logging.Logger] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -150,6 +151,7 @@ class Context:
             "scheduledTime": self.scheduled_time.isoformat(),
             "deadline": self.deadline.isoformat(),
             "jobName": self.job_name,
+            "tenantId": self.tenant_id,
             "traceparent": self.traceparent,
             "checkpoint": self.checkpoint,
         }
@@ -166,6 +168,7 @@ class Context:
             scheduled_time=datetime.fromisoformat(told["scheduledTime"]),
             deadline=datetime.fromisoformat(told["deadline"]),
             job_name=told.get("jobName"),
+            tenant_id=told.get("tenantId"),
             traceparent=told.get("traceparent"),
             checkpoint=told.get("checkpoint"),
             link=link,

@@ -87,6 +87,7 @@ class FakeAttempt:
     lease_epoch: int | None = None  # as the attempt, if not said
     job_id: str = "jobaaaaaaaaaaaaaaaaaaaaaaa"
     job_name: str | None = None
+    tenant_id: str | None = None
     scheduled_time: datetime = NOON
     timeout_s: float = _TIMEOUT_S
     lease_s: float = _LEASE_S
@@ -164,6 +165,7 @@ class FakeAttempt:
             lease_epoch=self._epoch() + 1,
             job_id=self.job_id,
             job_name=self.job_name,
+            tenant_id=self.tenant_id,
             scheduled_time=self.scheduled_time,
             timeout_s=self.timeout_s,
             lease_s=self.lease_s,
@@ -176,6 +178,7 @@ class FakeAttempt:
             execution_id=f"{self.job_id}.{key}",
             job_id=self.job_id,
             job_name=self.job_name,
+            tenant_id=self.tenant_id,
             lease_epoch=self._epoch(),
             attempt=self.attempt,
             max_attempts=self.max_attempts,

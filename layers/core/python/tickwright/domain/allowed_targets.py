@@ -1,7 +1,8 @@
 """Which resources of the installation's AWS account a tenant's targets may name: a list of ARN patterns a tenant.
 
 Tenants choose their targets, but the worker's own rights reach them: without this list one tenant could post into
-another's queue. Must not know what a target does. Promise: SEM-TARGET-5.
+another's queue. Patterns as `python:billing.*` do the same for the platform's handlers. Must not know what a target
+does. Promise: SEM-TARGET-5.
 """
 
 import json
@@ -15,6 +16,7 @@ from tickwright.domain.outcomes import FieldProblem
 from tickwright.domain.target_rules import ARN_MEMBERS
 
 EVERYBODY = "*"
+HANDLERS = "python:"  # how a pattern of handlers begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +30,15 @@ class AllowedTargets:
         own = (*self.patterns.get(EVERYBODY, ()), *self.patterns.get(tenant_id, ()))
         return any(_matches(pattern, arn) for pattern in own)
 
+    @property
+    def lists_handlers(self) -> bool:
+        """Whether the installation says who may call which handler; one that does not lets everybody call each."""
+        return any(pattern.startswith(HANDLERS) for patterns in self.patterns.values() for pattern in patterns)
+
     def problems(self, tenant_id: TenantId, target: Target) -> list[FieldProblem]:
         """What a target names and may not: none where it names no resource."""
+        if target.kind == "python" and self.lists_handlers:
+            return self._handler_problems(tenant_id, str(target.settings["handler"]))
         return [
             FieldProblem(
                 pointer=f"/target/{name}",
@@ -39,6 +48,12 @@ class AllowedTargets:
             for name, arn in resources_of(target).items()
             if not self.allows(tenant_id, arn)
         ]
+
+    def _handler_problems(self, tenant_id: TenantId, handler: str) -> list[FieldProblem]:
+        if self.allows(tenant_id, f"{HANDLERS}{handler}"):
+            return []
+        message = f"{handler!r} is not among the handlers that this installation allows you; ask whoever runs it."
+        return [FieldProblem(pointer="/target/handler", code="target_not_allowed", message=message)]
 
 
 def resources_of(target: Target) -> Mapping[str, str]:
@@ -50,7 +65,7 @@ def allowed_from_json(text: str) -> AllowedTargets:
     """Read the setting: an object of lists of patterns. Raises ValueError, so that a start fails and not a request."""
     value = json.loads(text or "{}")
     if not isinstance(value, dict) or not all(_is_list_of_texts(patterns) for patterns in value.values()):
-        raise ValueError("the allowed targets are an object: a tenant, or *, to a list of ARN patterns")
+        raise ValueError("the allowed targets are an object: a tenant, or *, to a list of patterns")
     return AllowedTargets(patterns={tenant: tuple(patterns) for tenant, patterns in value.items()})
 
 

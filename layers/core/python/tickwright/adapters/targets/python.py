@@ -72,6 +72,7 @@ def _context(invocation: Invocation, link: Link) -> Context:
         execution_id=execution.ref.id,
         job_id=execution.job_id,
         job_name=spec.name,
+        tenant_id=execution.tenant_id,
         lease_epoch=invocation.epoch,
         attempt=execution.attempt,
         max_attempts=execution.max_attempts,
