@@ -14,6 +14,7 @@ from constructs import Construct
 from infra.constructs.fleet_image import fleet_image
 from infra.constructs.fleet_network import FleetNetwork
 from infra.constructs.fleet_scaling import Scaled, scale
+from infra.constructs.granted import statement_of
 from infra.constructs.log_group import own_log_group
 from infra.constructs.target_rights import target_statements
 from infra.environment import TARGETS, WEBHOOK_KEY
@@ -129,11 +130,7 @@ class FleetService(Construct):
             assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"),
         )
         for grant in GRANTS[FUNCTION]:
-            role.add_to_principal_policy(
-                iam.PolicyStatement(
-                    sid=grant.resource.value, actions=list(grant.actions), resources=self._arns(grant.resource)
-                )
-            )
+            role.add_to_principal_policy(statement_of(grant, self._arns(grant.resource)))
         for statement in target_statements(self._ground.settings):
             role.add_to_principal_policy(statement)
         return role

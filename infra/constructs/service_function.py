@@ -14,6 +14,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.bundling.sources import function_code
+from infra.constructs.granted import statement_of
 from infra.constructs.layers import ARCHITECTURE, RUNTIME, RuntimeLayers
 from infra.constructs.log_group import own_log_group
 from infra.parts import Parts
@@ -75,9 +76,5 @@ class ServiceFunction(Construct):
         )
         log_group.grant_write(role)
         for grant in GRANTS[self._role.name]:
-            role.add_to_principal_policy(
-                iam.PolicyStatement(
-                    sid=grant.resource.value, actions=list(grant.actions), resources=parts.arns(grant.resource)
-                )
-            )
+            role.add_to_principal_policy(statement_of(grant, parts.arns(grant.resource)))
         return role

@@ -30,10 +30,19 @@ class Resource(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The actions that one function may take on one resource."""
+    """The actions that one function may take on one resource.
+
+    `keys`: only on items whose partition key begins with one of these (docs/data-model.md); all if there are none.
+    """
 
     resource: Resource
     actions: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+
+    @property
+    def sid(self) -> str:
+        """The name of its statement: a function's grants on parts of one table are several."""
+        return self.resource.value + "".join(key.rstrip("#").capitalize() for key in self.keys)
 
 
 _GET, _BATCH_GET, _QUERY = "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"
@@ -69,8 +78,10 @@ _ATTEMPTS = (
     # A batch of claims goes out as statements; what their answers leave out is read.
     Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
     Grant(Resource.JOURNAL, (_PUT,)),
-    # The log of an attempt is put; the payload that an execution has of its own is read.
-    Grant(Resource.CONTROL, (_GET, _PUT, _UPDATE)),
+    # The log of an attempt is put; the payload that an execution has of its own is read, and when the tenant's signing
+    # secret was rotated. Keys, leases and orders are in this table too: who runs tenants' code must not reach them.
+    Grant(Resource.CONTROL, (_PUT,), keys=("LOG#",)),
+    Grant(Resource.CONTROL, (_GET,), keys=("PAYLOAD#", "TENANT#")),
 )
 
 GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(

@@ -13,7 +13,7 @@ import pytest
 from infra.policy.grants import GRANTS
 from tests.api.test_gateway import ARN
 from tests.infra.handlers import Containers, containers
-from tests.infra.test_grants import Rights, meant
+from tests.infra.test_grants import Rights, meant, out_of_reach
 from tests.support.emulators import Emulator
 from tests.support.emulators.clients import aws_client
 from tests.support.kits import LoggedRunner
@@ -62,11 +62,14 @@ class Installation:
     queues: Mapping[str, str]
     sqs: Any
     used: dict[str, Rights] = field(default_factory=lambda: {name: set() for name in GRANTS})
+    # What was asked of the control table, by partition key.
+    keys: dict[str, Rights] = field(default_factory=lambda: {name: set() for name in GRANTS})
     calling: str = ""
 
     def note(self, operation: str, request: Mapping[str, Any]) -> None:
         """Remember the rights of one call."""
         self.used[self.calling] |= set(rights_of(operation, request, self.names))
+        self.keys[self.calling] |= set(control_keys_of(operation, request, self.names))
 
     def invoke(self, function: str, event: Any, context: object = None) -> Any:  # noqa: ANN401 - what Lambda passes
         """Invoke a function, as itself."""
@@ -160,6 +163,22 @@ def rights_of(operation: str, request: Mapping[str, Any], names: Mapping[str, st
         case _:
             index = f"/index/{request['IndexName']}" if "IndexName" in request else ""
             yield f"dynamodb:{operation.title().replace('_', '')}", f"{names[request['TableName']]}{index}"
+
+
+def control_keys_of(operation: str, request: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The same for the control table alone: (action, partition key)."""
+    match operation:
+        case "transact_write_items":
+            asked = [
+                (f"dynamodb:{TRANSACTED[kind]}", one) for item in request["TransactItems"] for kind, one in item.items()
+            ]
+        case "get_item" | "put_item" | "update_item" | "delete_item":
+            asked = [(f"dynamodb:{operation.title().replace('_', '')}", request)]
+        case _:
+            asked = []
+    for action, one in asked:
+        if names[one["TableName"]] == "Control":
+            yield action, (one.get("Key") or one["Item"])["pk"]["S"]
 
 
 def _queue_of(url: str, names: Mapping[str, str]) -> str:
@@ -319,6 +338,7 @@ def test_no_function_makes_a_call_that_its_role_forbids(installation: Installati
     forbidden = {function: used - meant(function) for function, used in installation.used.items()}
 
     assert forbidden == {function: set() for function in GRANTS}
+    assert {function: out_of_reach(function, keys) for function, keys in installation.keys.items()} == forbidden
     # So much at least has been tried: a day on which nothing happened would forbid nothing.
     assert {("dynamodb:ConditionCheckItem", "Jobs"), ("dynamodb:PutItem", "Control")} <= installation.used["api"]
     pulled = {action for action, resource in installation.used["api"] if resource == "PoolQueues"}

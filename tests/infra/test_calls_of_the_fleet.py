@@ -7,7 +7,7 @@ import pytest
 
 from tests.infra import test_calls
 from tests.infra.test_calls import Installation
-from tests.infra.test_grants import meant
+from tests.infra.test_grants import meant, out_of_reach
 from tests.support.kits import LoggedRunner
 from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
 from tickwright.domain.ids import WorkerId
@@ -70,6 +70,7 @@ def test_no_machine_of_the_fleet_makes_a_call_that_its_role_forbids(installation
 
     used = installation.used["fargate"]
     assert used - meant("fargate") == set()
+    assert out_of_reach("fargate", installation.keys["fargate"]) == set()
     # So much at least has been tried.
     assert {
         ("sqs:ReceiveMessage", "QueueFargateNormal"),

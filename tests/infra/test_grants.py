@@ -93,6 +93,55 @@ def meant(function: str) -> Rights:
     }
 
 
+def out_of_reach(function: str, keys: Rights) -> Rights:
+    """Of the pairs (action, partition key in the control table) those that no grant of the function covers."""
+    return {
+        (action, key)
+        for action, key in keys
+        if not any(
+            grant.resource is Resource.CONTROL and action in grant.actions and key.startswith(grant.keys or ("",))
+            for grant in GRANTS[function]
+        )
+    }
+
+
+def reach_in_control(templates: Templates, function: str) -> Rights:
+    """The pairs (action, beginning of a partition key) that a function's role has on the control table."""
+    (role,) = roles_of(templates, function)
+    return {
+        (action, pattern)
+        for address, policy in templates.of_type("AWS::IAM::Policy")
+        if address.stack == role.stack and {"Ref": role.logical_id} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if "Control" in names(templates, role.stack, statement["Resource"])
+        for action in listed(statement["Action"])
+        for pattern in patterns_of(statement)
+    }
+
+
+def patterns_of(statement: Mapping[str, Any]) -> list[str]:
+    match statement.get("Condition"):
+        case {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": patterns},
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        }:
+            return listed(patterns)
+        case None:
+            return ["*"]
+        case other:
+            raise AssertionError(other)
+
+
+@pytest.mark.parametrize("function", ["worker", "fargate"])
+def test_whoever_runs_handlers_can_change_no_key_lease_or_order(prod: Templates, function: str) -> None:
+    """They put the logs of attempts, and read the payloads of executions and what is their tenants'."""
+    assert reach_in_control(prod, function) == {
+        ("dynamodb:PutItem", "LOG#*"),
+        ("dynamodb:GetItem", "PAYLOAD#*"),
+        ("dynamodb:GetItem", "TENANT#*"),
+    }
+
+
 @pytest.mark.parametrize("function", sorted(GRANTS))
 def test_a_function_has_the_rights_of_the_table_and_no_others(prod: Templates, function: str) -> None:
     """A right that slips in through a construct's convenience method is found here."""
