@@ -15,9 +15,8 @@ from tickwright_sdk.client import Client
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
-from tickwright_sdk.kept import KeptAttempt
 from tickwright_sdk.pull import PoolRefused, Puller, Pulling
-from tickwright_sdk.results import Fatal, Result, RetryLater, Succeeded
+from tickwright_sdk.results import Fatal, RetryLater
 
 SECONDS = 20
 
@@ -170,28 +169,6 @@ async def test_a_refused_heartbeat_stops_the_handler_with_its_reason(
     assert [kind for _, kind, _ in pool.reports()] == reported
 
 
-async def test_a_heartbeat_that_is_under_way_is_waited_for_at_rest(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its answer wakes the worker; looking for it again and again would cost a processor."""
-    looks = [0]
-    look = KeptAttempt._reason  # noqa: SLF001 - once for each time that it wakes
-
-    def counted(kept: KeptAttempt) -> str | None:
-        looks[0] += 1
-        return look(kept)
-
-    monkeypatch.setattr(KeptAttempt, "_reason", counted)
-    pool.ready.append(a_claim(beat_s=0.2, lease_s=10))
-    gate = threading.Event()
-    pool.beats = lambda _: Says(status=200 if gate.wait(1) else 503, body={"extendUntil": "2026-12-01T12:00:00Z"})
-
-    async with pulling(pool, lambda _, __: gate.wait(SECONDS)):
-        await until(lambda: len(pool.told("heartbeat")) == 2)
-        gate.set()
-        await until(pool.reports)
-
-    assert looks[0] < 20
-
-
 @pytest.mark.sem("SEM-SDK-11")
 async def test_a_worker_that_no_heartbeat_gets_through_lets_go_before_its_lease_is_over(pool: Pool) -> None:
     """By its own monotonic clock; nobody tells it."""
@@ -301,23 +278,6 @@ async def test_an_answer_that_tells_of_no_claims_ends_no_worker(pool: Pool, body
     assert pool.reports()[0][:2] == ("e1", "complete")
 
 
-async def test_a_report_that_cannot_be_sent_is_sent_without_its_text(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The work is done: left without a report it would be done again."""
-
-    async def call(*_: object) -> Result:
-        return Succeeded(result='"\\ud800"')
-
-    monkeypatch.setattr(Hands, "call", call)
-    pool.ready.append(a_claim())
-
-    async with pulling(pool, lambda _, __: None):
-        await until(pool.reports)
-
-    assert pool.reports() == [("e1", "complete", {"leaseEpoch": 1})]
-
-
 async def test_a_report_is_sent_again_while_the_lease_may_last(pool: Pool) -> None:
     """The API is down for a moment: a finished run must not be run again for that."""
     pool.ready.append(a_claim(beat_s=5, lease_s=20))
@@ -340,29 +300,6 @@ async def test_a_zombies_report_is_refused_and_harms_nothing(pool: Pool) -> None
         await until(lambda: puller.runs == 0)
 
     assert [execution for execution, _, _ in pool.reports()] == ["e1", "e2"]
-
-
-@pytest.mark.sem("SEM-SDK-6")
-async def test_no_more_is_claimed_than_threads_are_left_for(pool: Pool) -> None:
-    """What it could only give back is left to other workers, until the code that keeps its threads has ended."""
-    pool.ready.extend(a_claim(number, time_s=0.3) for number in range(4))
-    gate = threading.Event()
-
-    def work(payload: Any, _: Context) -> None:  # noqa: ANN401 - JSON
-        if payload["n"] < 4:
-            gate.wait(SECONDS)
-
-    async with pulling(pool, work, concurrency=4) as puller:
-        await until(lambda: len(pool.reports()) == 4 and not puller.runs)
-        pool.ready.append(a_claim(4))
-        asked = len(pool.told("claim"))
-        await asyncio.wait({asyncio.create_task(asyncio.to_thread(gate.wait, 1))}, timeout=1.5)
-        asked_meanwhile = len(pool.told("claim")) - asked
-        gate.set()
-        await until(lambda: len(pool.reports()) == 5)
-
-    assert asked_meanwhile == 0
-    assert [kind for execution, kind, _ in pool.reports() if execution == "e4"] == ["complete"]
 
 
 async def test_a_handler_that_is_not_there_is_said_so(pool: Pool) -> None:

@@ -256,7 +256,7 @@ def _result_of(running: "asyncio.Future[Result | NoRoom]") -> Result | NoRoom | 
 
 def _said(result: Result | NoRoom | None, reason: str | None) -> Result | NoRoom:
     """What is to be reported of what the handler said, given why it was asked to stop."""
-    if reason == DEADLINE:
+    if reason == DEADLINE and not isinstance(result, NoRoom):
         return Failed(error_class="TimedOut", message="The attempt's time limit ended.")
     if reason == DRAINING and (result is None or (isinstance(result, Failed) and not result.fatal)):
         return NoRoom()  # what broke off for the worker's sake is no failure of its own
