@@ -282,6 +282,34 @@ async def test_what_cannot_be_noted_is_given_back_uncounted(world: World, fate: 
     assert len(await pulled(world, a_wish(request="r-2"))) == 2 - again
 
 
+@pytest.mark.sem("SEM-POOL-2")
+async def test_stale_hints_do_not_stand_before_fresh_ones(world: World) -> None:
+    """A wish for one run that does not wait discards what has ended until it finds what has not."""
+    await due(world, 8)
+    for grant in await pulled(world):
+        await report(world.kit, grant.execution, Success())
+    world.clock.advance(lease_over_ms(world) + 60_000)
+    await due(world)
+
+    grants = await pulled(world, a_wish(1))
+
+    assert [grant.execution.attempt for grant in grants] == [1]
+
+
+@pytest.mark.sem("SEM-POOL-4")
+async def test_a_herd_of_high_does_not_keep_low_waiting_for_ever(world: World) -> None:
+    """One claim at a time, with more of high than claims: some are low, most are high."""
+    await due(world, 40, priority="high")
+    await due(world, 5, priority="low")
+
+    wish = replace(a_wish(1), lanes=[Lane.HIGH, Lane.LOW])
+    granted = [grant.execution.lane for _ in range(12) for grant in await pulled(world, wish)]
+
+    assert len(granted) == 12
+    assert granted.count(Lane.LOW) >= 1
+    assert granted.count(Lane.HIGH) > 6
+
+
 @pytest.mark.sem("SEM-POOL-3")
 async def test_one_request_that_is_made_twice_at_once_is_granted_once(world: World) -> None:
     """Both claim, one notes first: the other gives back what it has and answers with the first one's."""

@@ -18,7 +18,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId, WorkerId, parse_execution_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
-from tickwright.domain.lanes import Lane
+from tickwright.domain.lanes import Lane, lanes_in_turn
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.pools import Pool, queue_key
 from tickwright.domain.tenants import IdempotencyRecord, PutIdempotency
@@ -33,6 +33,7 @@ from tickwright.services.payloads import with_own_payload
 from tickwright.services.pools import get_pool
 from tickwright.services.report import report
 
+_DISCARDING_MS = 3_000  # an answer is expected at once: what is stale is discarded for no longer
 _NO_JOB = JobId("")  # a claim is about no one job
 
 
@@ -70,13 +71,17 @@ async def pull(kit: Kit, tenant_id: TenantId, name: str, wish: Wish) -> Sequence
 
 # --- claiming ----------------------------------------------------------------------------------------------------
 async def _granted(kit: Kit, pool: Pool, wish: Wish) -> Sequence[Grant]:
-    """Receive and claim until something is granted or the time is over."""
+    """Receive and claim until something is granted or the time is over.
+
+    Hints that are stale do not count: a short wish goes on for a while as long as it finds and discards any.
+    """
     asking = Worker(kit=kit, runners={}, worker_id=wish.worker_id, draining=asyncio.get_running_loop().create_future())
     ends_ms = kit.clock.monotonic_ms() + wish.wait_ms
+    patient_until_ms = max(ends_ms, ends_ms - wish.wait_ms + _DISCARDING_MS)
     while True:
         received = await _received(kit, pool, wish, max(0, ends_ms - kit.clock.monotonic_ms()))
         grants = await _claimed(asking, received)
-        if grants or kit.clock.monotonic_ms() >= ends_ms:
+        if grants or kit.clock.monotonic_ms() >= (patient_until_ms if received else ends_ms):
             return grants
 
 
@@ -85,8 +90,9 @@ async def _received(kit: Kit, pool: Pool, wish: Wish, wait_ms: int) -> Sequence[
     durations = kit.durations
     visibility_ms = durations.lease_ms + 2 * durations.clock_error_ms + 3 * durations.tick_ms
     limit = min(wish.most, limits.MESSAGES_A_BATCH)
+    lanes = lanes_in_turn(wish.lanes, kit.entropy.fraction())  # a herd of high must not keep low waiting for ever
     return await kit.queue.receive_any(
-        wish.lanes, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms, pool=queue_key(pool.name, pool.tenant_id)
+        lanes, limit=limit, wait_ms=wait_ms, visibility_ms=visibility_ms, pool=queue_key(pool.name, pool.tenant_id)
     )
 
 
