@@ -3,6 +3,7 @@
 A right that is missing would be found by the first tenant whose request needs it: no local engine checks rights.
 """
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -181,17 +182,21 @@ def control_keys_of(operation: str, request: Mapping[str, Any], names: Mapping[s
             yield action, (one.get("Key") or one["Item"])["pk"]["S"]
 
 
+_ONE_MORE = itertools.count()
+
+
 def _queue_of(url: str, names: Mapping[str, str]) -> str:
     """A queue of the template; or one of a tenant's pool, by how its name begins."""
-    return "PoolQueues" if url.rpartition("/")[2].startswith("calls-pool-") else names[url]
+    return "PoolQueues" if url.rpartition("/")[2].rpartition("-pool-")[1] else names[url]
 
 
 @pytest.fixture
 def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     """Tables and queues of the templates, and the handlers as Lambda would start them."""
     sqs = aws_client("sqs", ministack.endpoint)
-    tables = create_tables(aws_client("dynamodb", ministack.endpoint), prefix="calls-")
-    queues = create_queues(sqs, prefix="calls-")
+    prefix = f"calls-{next(_ONE_MORE)}-"  # the emulator lives for the whole session
+    tables = create_tables(aws_client("dynamodb", ministack.endpoint), prefix=prefix)
+    queues = create_queues(sqs, prefix=prefix)
     environment = {
         "AWS_ENDPOINT_URL": ministack.endpoint,
         "TICKWRIGHT_STAGE": "test",
@@ -200,7 +205,7 @@ def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterat
         **{f"TICKWRIGHT_{role.upper()}_TABLE": name for role, name in tables.items()},
         **{f"TICKWRIGHT_QUEUE_{lane.name}": queues[lane.value] for lane in LANES},
         **{f"TICKWRIGHT_QUEUE_FARGATE_{lane.name}": queues[f"fargate-{lane.value}"] for lane in LANES},
-        "TICKWRIGHT_POOL_QUEUES": "calls-pool",
+        "TICKWRIGHT_POOL_QUEUES": f"{prefix}pool",
         "TICKWRIGHT_POOL_DLQ": arn_of(sqs, queues["pools-undelivered"]),
         "TICKWRIGHT_QUEUE_DEAD": queues["dead"],
         "TICKWRIGHT_PAGE_SECRET": "a secret of the tests",
