@@ -154,7 +154,7 @@ async def test_a_message_that_cannot_be_shown_does_not_hurt() -> None:
     assert result.error.error_class == "BrokenError"
 
 
-async def test_a_name_that_nobody_registered_is_fatal_and_lists_those_there_are() -> None:
+async def test_a_name_that_nobody_registered_is_a_failure_that_lists_those_there_are() -> None:
     """A typing error in a job shows what could have been meant."""
     registry = Registry()
     registry.job("nightly")(lambda _payload, _ctx: None)
@@ -162,7 +162,7 @@ async def test_a_name_that_nobody_registered_is_fatal_and_lists_those_there_are(
     result = await runner.run(an_invocation(TARGET))
     runner.close()
 
-    assert isinstance(result, Fatal)
+    assert isinstance(result, Failure)
     assert "nightly" in result.error.message
 
 
