@@ -204,7 +204,13 @@ async def test_dead_ones_are_discarded_by_filter(acme: Client) -> None:
     got = [(await acme.send("POST", "/v1/dead-letters/discard", body)).json for _ in range(2)]
     both = await acme.send("POST", "/v1/dead-letters/discard", body | {"executionIds": ids})
 
+    empty = [
+        await acme.send("POST", "/v1/dead-letters/discard", {"filter": asked, "reason": "all"})
+        for asked in ({}, {"errorClass": None})
+    ]
+
     assert [(one["discarded"], one["more"]) for one in got] == [(2, False), (0, False)]
+    assert [one.errors() for one in empty] == [[("/filter", "empty")]] * 2
     assert both.errors() == [("/executionIds", "one_of_two")]
     assert await listed(acme) == [ids[0]]
 

@@ -48,6 +48,13 @@ async def test_a_pool_is_put_read_and_listed(acme: Client) -> None:
     assert [pool["name"] for pool in listed.json["pools"]] == ["gpu"]
 
 
+async def test_a_pool_needs_no_body(acme: Client) -> None:
+    """Its name is all that it must have."""
+    made = await acme.send("PUT", "/v1/pools/gpu")
+
+    assert (made.status, made.json["description"]) == (201, None)
+
+
 async def test_pools_are_listed_in_pages(acme: Client) -> None:
     """By name, each once."""
     for name in ("gpu", "cpu", "arm"):

@@ -29,7 +29,11 @@ TRACE_CHARS_ACCEPTED = 65_536  # the beginning of a long trace is cut, as that o
 MESSAGE_CHARS_ACCEPTED = 65_536
 
 
-class Empty(Shape):
+class MayBeAbsent(Shape):
+    """What may be left out whole: no body is an object without members."""
+
+
+class Empty(MayBeAbsent):
     """No body, or an empty object."""
 
 

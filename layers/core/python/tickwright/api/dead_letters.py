@@ -113,12 +113,21 @@ async def discard(call: Call) -> Response:
     if (body.execution_ids is None) == (body.filter is None):
         raise invalid("/executionIds", "one_of_two", "Send either executionIds or filter, and not both.")
     if body.filter is not None:
-        done = await discard_found(call.kit, call.tenant_id, _wanted(body.filter, _BODY), body.reason)
+        done = await discard_found(call.kit, call.tenant_id, _meant(body.filter), body.reason)
         return _discarded(done.discarded, done.refused, more=not done.exact)
     named = await discard_each(call.kit, call.tenant_id, list(dict.fromkeys(body.execution_ids or ())), body.reason)
     outcomes = [_outcome(call, name, outcome) for name, outcome in named.items()]
     refused = sum("problem" in outcome for outcome in outcomes)
     return _discarded(len(outcomes) - refused, refused, outcomes=outcomes)
+
+
+def _meant(asked: DeadFilterBody) -> DeadFilter:
+    """What a filter means; one whose members were forgotten would give up all that has died."""
+    wanted = _wanted(asked, _BODY)
+    if wanted == DeadFilter():
+        remedy = 'It is empty and would mean everything; say which, or until when: {"until": "2026-12-01T00:00:00Z"}.'
+        raise invalid("/filter", "empty", remedy)
+    return wanted
 
 
 def _outcome(call: Call, execution_id: str, outcome: Execution | Refusal) -> DiscardOutcomeJson:

@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaMode
 
 import tickwright
 from tickwright.api.answers import CalendarJson, ExecutionJson, JobJson
-from tickwright.api.bodies import Empty
+from tickwright.api.bodies import MayBeAbsent
 from tickwright.api.exchange import JSON_TYPE
 from tickwright.api.jobs import create
 from tickwright.api.problems import PROBLEM_TYPE, ProblemJson
@@ -200,7 +200,7 @@ def _inlined(schema: Any, inner: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an
 
 def _request_body(route: Route, body: type[BaseModel], schemas: _Schemas) -> dict[str, Any]:
     if not route.body_is_patch:
-        return {"required": body is not Empty, "content": {JSON_TYPE: {"schema": schemas.of(body)}}}
+        return {"required": not issubclass(body, MayBeAbsent), "content": {JSON_TYPE: {"schema": schemas.of(body)}}}
     # A patch has any of the members, null to take one away: what it makes is checked, not the patch itself.
     patch = {"schema": {"type": "object", "description": "A merge patch of the job as POST takes it."}}
     return {"required": True, "content": {MERGE_PATCH_TYPE: patch, JSON_TYPE: patch}}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tickwright.api.bodies import WorkerName
+from tickwright.api.bodies import MayBeAbsent, WorkerName
 from tickwright.api.shapes import Shape
 from tickwright.domain import limits
 
@@ -15,7 +15,7 @@ WAIT_S_MAX = 20  # under the 29 s that API Gateway waits for an answer, and as l
 _REQUEST_CHARS_MAX = 64
 
 
-class PoolBody(Shape):
+class PoolBody(MayBeAbsent):
     """A fleet of the tenant's own: its machines pull what jobs with a `pool` target are due for."""
 
     description: Annotated[str, Field(max_length=limits.DESCRIPTION_CHARS_MAX)] | None = None

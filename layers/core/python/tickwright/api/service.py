@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tickwright.api.bodies import Empty
+from tickwright.api.bodies import MayBeAbsent
 from tickwright.api.call import Api, Call, check_scope
 from tickwright.api.etags import etag_of, is_current
 from tickwright.api.exchange import Caller, Request, Response
@@ -91,8 +91,8 @@ def _check_scope(route: Route, caller: Caller) -> None:
 
 
 def _value(route: Route, request: Request) -> object:
-    """The JSON in the body; an action without members may be asked for without one."""
-    if route.body is None or (route.body is Empty and not request.body.strip()):
+    """The JSON in the body; what needs no member may be asked for without one."""
+    if route.body is None or (issubclass(route.body, MayBeAbsent) and not request.body.strip()):
         return {}
     return read_json(request)
 
