@@ -10,8 +10,8 @@ from tests.support.builders import TENANT
 from tests.support.faulty import Down, Fate, Script
 from tests.support.kits import World
 from tests.support.steps import MINUTE, lease_over_ms
-from tickwright.domain.attempts import NotRun, Success
-from tickwright.domain.executions import Reason
+from tickwright.domain.attempts import Fatal, NotRun, Success, an_error
+from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import TenantId, WorkerId
 from tickwright.domain.lanes import LANES, Lane
 from tickwright.domain.outcomes import Code, Refusal
@@ -25,6 +25,7 @@ from tickwright.services.kit import Kit
 from tickwright.services.pools import put_pool
 from tickwright.services.pull import Grant, Wish, pull
 from tickwright.services.report import heartbeat, report
+from tickwright.services.rerun import Edited, rerun
 from tickwright.services.run_now import run_now
 
 GPU = {"type": "pool", "pool": "gpu", "handler": "billing.nightly"}
@@ -210,6 +211,25 @@ async def test_what_cannot_be_run_any_more_is_not_granted(world: World) -> None:
     assert await pulled(world) == []
     assert (await world.only_execution()).state is State.DEAD
     assert await depth(world) == 0
+
+
+@pytest.mark.sem("SEM-POOL-2")
+async def test_what_is_claimed_beside_one_that_cannot_be_read_is_granted(world: World) -> None:
+    """The store fails between the claims and the payload of one: that one's lease runs out, and the others are run."""
+    await due(world)
+    (grant,) = await pulled(world)
+    await report(world.kit, grant.execution, Fatal(error=an_error("Closed", "for ever")))
+    edited = Edited(payload='{"n":2}', reason="it was 2")
+    again = await rerun(world.kit, TENANT, grant.execution.ref.id, edited, None)
+    assert isinstance(again, Execution)
+    await due(world, 2)
+
+    grants = await pulled(world, kit=world.a_process(Down(frozenset({"own_payload"}))))
+
+    assert len(grants) == 2
+    assert again.ref not in {one.execution.ref for one in grants}
+    world.clock.advance(lease_over_ms(world) + 60_000)
+    assert again.ref in {one.execution.ref for one in await pulled(world)}
 
 
 @pytest.mark.sem("SEM-POOL-3")

@@ -138,10 +138,14 @@ async def _settled(kit: Kit, answer: Started | Over | NotNow) -> Grant | Over | 
     """A grant of what was claimed; what cannot be run is reported at once, as a worker of the platform would."""
     if not isinstance(answer, Started):
         return answer
-    given = await what_to_run(kit, answer)
-    if isinstance(given, Definition):
-        return Grant(execution=answer.claimed.execution, definition=given)
-    await report(kit, answer.claimed.execution, given)
+    try:
+        given = await what_to_run(kit, answer)
+        if isinstance(given, Definition):
+            return Grant(execution=answer.claimed.execution, definition=given)
+        await report(kit, answer.claimed.execution, given)
+    except Unavailable as fault:  # its lease runs out; what was claimed beside it is granted all the same
+        kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])
+        return NotNow(after_ms=kit.durations.lease_ms)
     return Over()
 
 
