@@ -8,19 +8,24 @@ from dataclasses import dataclass, field
 
 from tests.failures.use_cases import UseCase, granted
 from tests.support.builders import TENANT
-from tests.support.dying import BROKEN, a_death, looked_to_the_end
+from tests.support.dying import BROKEN, a_death, deaths_of_one_job, dies, looked_to_the_end, now_of, ordered
 from tests.support.faulty import Down
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
 from tests.support.steps import claimed
+from tickwright.domain.attempts import Success, UserResult
 from tickwright.domain.dead_letters import DeadFilter
-from tickwright.domain.executions import Execution, Reason
+from tickwright.domain.executions import Cause, Execution, Reason
+from tickwright.domain.own_payloads import kept_until
 from tickwright.domain.redrive_orders import Canary, Order, OrderStatus
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable
+from tickwright.ports.runner import Invocation
+from tickwright.services.change_job import cancel_job
 from tickwright.services.dead_letters import discard_each
 from tickwright.services.kit import Kit
-from tickwright.services.redrive_orders import Ordered, move_on, order_redrive
+from tickwright.services.redrive import redrive
+from tickwright.services.redrive_orders import Ordered, cancel_order, move_on, order_redrive
 from tickwright.services.report import report
 from tickwright.services.rerun import Edited, rerun
 from tickwright.services.submit import RequestKey
@@ -164,3 +169,145 @@ class CarryOutOrder(UseCase):
         rows = await world.executions()
         assert [(row.state, row.generation) for row in rows] == [(State.SUCCEEDED, 2)] * 3
         assert len(world.runner.starts) == 3
+
+
+@dataclass(repr=False)
+class RedriveRerun(UseCase):
+    """A run with a payload of its own has died too and is redriven: its payload is kept as long as it may run."""
+
+    is_request: bool = True
+    key: RequestKey = field(init=False)
+    dead: Execution = field(init=False)
+    given: list[str | None] = field(default_factory=list)
+
+    async def prepare(self, world: World) -> None:
+        """It was run again with another payload, and died of that as well."""
+        new = granted(
+            await rerun(world.kit, TENANT, (await a_death(world)).ref.id, Edited(payload="8", reason="8"), None)
+        )
+        assert isinstance(new, Execution)
+        self.dead = await dies(world, new)
+        world.clock.advance(10_000)
+        self.key, world.runner.does = world.key(), self.target
+
+    async def target(self, invocation: Invocation) -> UserResult:
+        """See what it is given."""
+        self.given.append(invocation.definition.spec.payload)
+        return Success(result="1")
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Redrive it."""
+        return granted(await redrive(kit, TENANT, self.dead.ref.id, self.key))
+
+    async def again(self, kit: Kit, world: World) -> object:
+        """The same request again."""
+        return await self.act(kit, world)
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """It ran once with its own payload, which is kept longer; or it is dead, and nobody was told otherwise."""
+        await check_all(world)
+        (row,) = [row for row in await world.executions() if row.ref == self.dead.ref]
+        kept = await world.kit.store.own_payload(row.ref)
+        assert kept is not None
+        assert row.run_deadline_at is not None
+        assert kept.expires_at == kept_until(row.run_deadline_at, world.kit.retention_s)
+        assert (row.state, row.generation) in {(State.SUCCEEDED, 2), (State.DEAD, 1)}
+        assert row.generation == 2 or not acknowledged
+        assert self.given == ["8"] * (row.generation - 1)
+
+
+@dataclass(repr=False)
+class CarryOutInTheWay(UseCase):
+    """A watch redrives two runs of a job that lets one be at a time, beside one of a job that was cancelled."""
+
+    order: Order = field(init=False)
+
+    async def prepare(self, world: World) -> None:
+        """Three have died."""
+        await deaths_of_one_job(world, 2)
+        over = await a_death(world)
+        granted(await cancel_job(world.kit, TENANT, over.job_id, None))
+        self.order = await ordered(world)
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Look, and look again when the first has ended; each look waits a little longer than the pause before it."""
+        order = self.order
+        for _ in range(3):
+            order = await move_on(kit, order)
+            await world.work()
+            world.clock.advance(2 * world.durations.watch_ms)
+        return order
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """Another watch goes on: two were redriven once each, and the third is refused and stays on the list."""
+        done = await looked_to_the_end(world, self.order)
+        await world.drain()
+        await check_all(world)
+        assert (done.status, done.redriven, done.refused) == (OrderStatus.DONE, 2, 1)
+        rows = [row for row in await world.executions() if row.cause is not Cause.SCHEDULE or row.failed_at is not None]
+        assert sorted((row.state.value, row.generation) for row in rows) == [("DEAD", 1), *[("SUCCEEDED", 2)] * 2]
+
+
+@dataclass(repr=False)
+class StopAtCanary(UseCase):
+    """A watch redrives one of three, which dies once more: the order stops, and the other two are left alone."""
+
+    order: Order = field(init=False)
+
+    async def prepare(self, world: World) -> None:
+        """Three have died, of what is still there."""
+        for _ in range(3):
+            await a_death(world)
+        self.order = await ordered(world, canary=Canary(first=1))
+        world.runner.does = self.target
+
+    async def target(self, invocation: Invocation) -> UserResult:
+        """Die again."""
+        return BROKEN
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Look, let the canary die, look again."""
+        order = await move_on(kit, self.order)
+        await world.work()
+        return await move_on(kit, order)
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """Whichever watch has seen it: one was redriven, and died."""
+        done = await looked_to_the_end(world, self.order)
+        await world.drain()
+        await check_all(world)
+        assert (done.status, done.redriven, done.canary_died) == (OrderStatus.STOPPED, 1, 1)
+        assert sorted(row.generation for row in await world.executions()) == [1, 1, 2]
+        assert len(world.runner.starts) == 1
+
+
+@dataclass(repr=False)
+class CancelOrder(UseCase):
+    """An order is cancelled before the watch has begun with it."""
+
+    is_request: bool = True
+    order: Order = field(init=False)
+
+    async def prepare(self, world: World) -> None:
+        """Two have died, and are to be redriven."""
+        for _ in range(2):
+            await a_death(world)
+        self.order = await ordered(world)
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Cancel it."""
+        return granted(await cancel_order(kit, TENANT, self.order.order_id))
+
+    async def again(self, kit: Kit, world: World) -> object:
+        """The same request again."""
+        return await self.act(kit, world)
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """Nothing is redriven after the answer; without one it is cancelled, or carried out to its end."""
+        order = await now_of(world, self.order)
+        done = await looked_to_the_end(world, order) if order.status is OrderStatus.RUNNING else order
+        await world.drain()
+        await check_all(world)
+        assert (done.status, done.redriven) in {(OrderStatus.CANCELLED, 0), (OrderStatus.DONE, 2)}
+        assert done.status is OrderStatus.CANCELLED or not acknowledged
+        assert [row.generation for row in await world.executions()] == [1 + int(done.redriven == 2)] * 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tests.failures.use_cases import EVERY_MINUTE, UseCase, granted
 from tests.support.builders import TENANT
-from tests.support.faulty import Down
+from tests.support.faulty import Crash, Down, Fate, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
 from tests.support.steps import MINUTE, claimed, fired
@@ -132,6 +132,56 @@ class ResumeJob(ChangeJob):
             await self.act(world.kit, world)
             await world.drain()
         await super().after(world, acknowledged=acknowledged)
+
+
+@dataclass(repr=False)
+class PauseKept(UseCase):
+    """A tick that an edit has kept is due and undecided: a pause holds it back, which no schedule names now."""
+
+    is_request: bool = True
+    on_resume: str = "skip"
+    kept: Instant = field(init=False)
+
+    @property
+    def name(self) -> str:
+        """With its policy."""
+        return f"PauseKept-{self.on_resume}"
+
+    async def prepare(self, world: World) -> None:
+        """Every minute, then every seven from the tenth on; the first minute's tick has waited for ten seconds."""
+        catch_up = {"mode": "latest", "windowSec": 7_200, "onResume": self.on_resume}
+        self.job = await world.submit(schedule=EVERY_MINUTE | {"endAt": world.text(3 * MINUTE)}, catchup=catch_up)
+        world.clock.advance(MINUTE + 10_000)
+        later = {"every": "PT7M", "startAt": world.text(10 * MINUTE), "endAt": world.text(20 * MINUTE)}
+        spec = world.spec(schedule=later, catchup=catch_up)
+        with suppress(Crash):  # whoever edits fires what is near, if it lives so long
+            await edit_job(world.a_process(Script(at=1, fate=Fate.CRASH_AFTER)), TENANT, self.job.job_id, spec, 1)
+        self.kept = Instant(self.job.created_at + MINUTE)
+        assert (await world.head(self.job.job_id)).next_run_at == self.kept
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Pause it, as it was seen."""
+        return granted(await pause_job(kit, TENANT, self.job.job_id, 2))
+
+    async def again(self, kit: Kit, world: World) -> object:
+        """The same request again."""
+        return await self.act(kit, world)
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """Fired or held back and told of after a resume: the tick has one row, and was run unless it was told of."""
+        paused = await world.head(self.job.job_id)
+        assert paused.held == (self.kept if paused.status is JobStatus.PAUSED else None)
+        assert not acknowledged or paused.status is JobStatus.PAUSED
+        if paused.status is JobStatus.PAUSED:
+            assert not world.runner.starts
+            granted(await resume_job(world.kit, TENANT, self.job.job_id, paused.version))
+            await world.drain()
+        await check_all(world)
+        rows = [row for row in await world.executions() if row.scheduled_at == self.kept]
+        assert len(rows) == 1
+        skipped = paused.status is JobStatus.PAUSED and self.on_resume == "skip"
+        assert (rows[0].passed is not None) == skipped
+        assert (self.kept in {start.scheduled_at for start in world.runner.starts}) != skipped
 
 
 @dataclass(repr=False)

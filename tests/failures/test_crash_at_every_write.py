@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import pytest
 
-from tests.failures import dead_letter_changes, handed_over, job_changes, use_cases
+from tests.failures import dead_letter_changes, handed_over, job_changes, pools_and_logs, use_cases
 from tests.failures.use_cases import NotAcknowledged, UseCase
 from tests.support.faulty import Crash, Fate, Script
 from tests.support.kits import World
@@ -37,6 +37,8 @@ def all_use_cases() -> list[UseCase]:
         job_changes.PauseJob(),
         job_changes.ResumeJob(on_resume="skip"),
         job_changes.ResumeJob(on_resume="catchup"),
+        job_changes.PauseKept(on_resume="skip"),
+        job_changes.PauseKept(on_resume="catchup"),
         job_changes.EditJob(),
         job_changes.CancelExecution(which=0),
         job_changes.CancelExecution(which=1),
@@ -48,11 +50,20 @@ def all_use_cases() -> list[UseCase]:
         dead_letter_changes.Rerun(overlap="skip"),
         dead_letter_changes.Rerun(overlap="allow"),
         dead_letter_changes.GiveOrder(),
+        dead_letter_changes.RedriveRerun(),
         dead_letter_changes.CarryOutOrder(),
+        dead_letter_changes.CarryOutInTheWay(),
+        dead_letter_changes.StopAtCanary(),
+        dead_letter_changes.CancelOrder(),
         handed_over.HandOver(),
         handed_over.CompleteElsewhere(),
         handed_over.FailElsewhere(),
         handed_over.NoteAndFail(),
+        pools_and_logs.PutPool(is_new=True),
+        pools_and_logs.PutPool(is_new=False),
+        pools_and_logs.Pull(),
+        pools_and_logs.SayAndSucceed(),
+        pools_and_logs.Rotate(),
     ]
 
 
@@ -85,7 +96,7 @@ async def tell(use_case: UseCase, script: Script, *, repeats: bool) -> None:
         if repeats and not acknowledged:
             await use_case.again(world.kit, world)
             acknowledged = True
-        await world.drain()
+        await use_case.others_finish(world)
         await use_case.after(world, acknowledged=acknowledged)
     except (AssertionError, NotAcknowledged) as wrong:
         wrong.add_note(f"{use_case.name}: {script.fate.name} at write {script.at}, repeats={repeats}")

@@ -72,6 +72,10 @@ class UseCase:
         """What a client does that got no answer; loops come by again by themselves."""
         raise NotImplementedError
 
+    async def others_finish(self, world: World) -> None:
+        """What is owed is done by whoever is well: the platform's own loops by default."""
+        await world.drain()
+
     async def after(self, world: World, *, acknowledged: bool) -> None:
         """What must be true once the world is quiet; the ledger by default."""
         await check_all(world)
