@@ -311,6 +311,7 @@ async def test_a_handler_that_is_not_there_is_said_so(pool: Pool) -> None:
 
     [(_, kind, body)] = pool.reports()
     assert kind == "failure"
+    assert body["error"]["class"] == "UnknownHandler"
     assert body["error"]["message"] == "This worker has no handler 'other'; it has: work."
 
 

@@ -163,6 +163,7 @@ async def test_a_name_that_nobody_registered_is_a_failure_that_lists_those_there
     runner.close()
 
     assert isinstance(result, Failure)
+    assert result.error.error_class == "UnknownHandler"
     assert "nightly" in result.error.message
 
 
