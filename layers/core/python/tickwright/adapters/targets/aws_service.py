@@ -15,6 +15,7 @@ from typing import Any, Final
 from tickwright.adapters.aws.faults import CALL_ERRORS
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.targets.aws_faults import Faults, not_run, result_of_fault
+from tickwright.adapters.targets.envelope import may_hand_over
 from tickwright.adapters.targets.results import timed_out
 from tickwright.adapters.targets.turns import Turn
 from tickwright.domain.allowed_targets import AllowedTargets, resources_of
@@ -123,14 +124,9 @@ class _Clients:
                 made.close()
 
 
-def is_handed_over(invocation: Invocation) -> bool:
-    """Whether who takes it completes it later, by its epoch."""
-    return invocation.definition.spec.target.settings.get("completion") == "callback"
-
-
 def taken(invocation: Invocation, told: Mapping[str, str]) -> UserResult:
     """The service has taken it: that is a success, unless who got it is to say how it ends."""
-    return HandedOver() if is_handed_over(invocation) else Success(result=json.dumps(told, separators=(",", ":")))
+    return HandedOver() if may_hand_over(invocation) else Success(result=json.dumps(told, separators=(",", ":")))
 
 
 def once_key(invocation: Invocation) -> str:
@@ -139,5 +135,5 @@ def once_key(invocation: Invocation) -> str:
     Where the attempt must complete it, each has its own, since an earlier one's epoch counts no more.
     """
     execution = invocation.execution
-    suffix = f"e{invocation.epoch}" if is_handed_over(invocation) else f"g{execution.generation}"
+    suffix = f"e{invocation.epoch}" if may_hand_over(invocation) else f"g{execution.generation}"
     return f"{execution.ref.id}.{suffix}"

@@ -54,6 +54,11 @@ def traceparent(invocation: Invocation) -> str:
     return traces.traceparent(invocation.execution.ref, invocation.epoch)
 
 
+def may_hand_over(invocation: Invocation) -> bool:
+    """Whether who is told may take it and complete it later, by its epoch."""
+    return invocation.definition.spec.target.settings.get("completion") == "callback"
+
+
 def _quoted(text: str) -> str:
     """Ids and times hold nothing that JSON escapes."""
     return f'"{text}"'

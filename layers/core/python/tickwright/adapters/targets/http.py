@@ -20,7 +20,7 @@ from urllib3.util import Timeout, Url, parse_url
 
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.targets.doors import AddressRefused, Door
-from tickwright.adapters.targets.envelope import body_of, headers_of
+from tickwright.adapters.targets.envelope import body_of, headers_of, may_hand_over
 from tickwright.adapters.targets.http_answers import Answer, result_from, said_by, told
 from tickwright.adapters.targets.results import timed_out
 from tickwright.adapters.targets.turns import Turn
@@ -38,7 +38,7 @@ CONNECT_S_MAX = 10.0
 # More than any result that is kept, enough of an error page to see what it is.
 ANSWER_BYTES_MAX = limits.RESULT_BYTES_MAX
 _PORTS = {"http": 80, "https": 443}
-_UNSENT_S = 5.0
+_UNSENT_S = 5.0  # another worker, or this one by then, has a thread, and the store answers again
 # What a tenant's endpoints check signatures with: the newest, and for a while the one before it.
 SecretsOf = Callable[[TenantId], Awaitable[Sequence[WebhookSecret]]]
 
@@ -110,8 +110,7 @@ class HttpRunner:
         at = self._clock.now()
         signed = signed_headers(invocation.execution.ref.id, body, at=at, secrets=secrets) if secrets else {}
         spec = invocation.definition.spec
-        hands_over = spec.target.settings.get("completion") == "callback"
-        headers = {**headers_of(invocation), **signed}
+        headers, hands_over = {**headers_of(invocation), **signed}, may_hand_over(invocation)
         return _Post(spec=spec, url=url, headers=headers, body=body, left_s=left_s, hands_over=hands_over)
 
     def close(self) -> None:

@@ -10,32 +10,17 @@ from tickwright.domain.attempts import Failure, an_error
 from tickwright.domain.executions import Reason
 
 
-class NotKept(ValueError):  # noqa: N818 - says what happens to the value
-    """The value cannot be a result: it is no JSON, or too large."""
-
-
-def result_of(value: object) -> str | None:
-    """The JSON text of what a handler returned; None for None. Raises NotKept."""
-    if value is None:
-        return None
-    try:
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        size = len(text.encode("utf-8"))
-    except (TypeError, ValueError, RecursionError, UnicodeError) as fault:
-        raise NotKept(f"it is no JSON ({fault})") from None
-    if size > limits.RESULT_BYTES_MAX:
-        raise NotKept(f"it has {size} bytes as JSON and may have {limits.RESULT_BYTES_MAX}")
-    return text
-
-
 def result_of_body(body: bytes) -> str | None:
     """The JSON text of a response's body; None where it is no JSON or too large: the status alone says success."""
     if len(body) > limits.RESULT_BYTES_MAX:
         return None
     try:
-        return result_of(json.loads(body))
-    except (NotKept, ValueError, RecursionError):
+        value = json.loads(body)
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        size = len(text.encode("utf-8"))
+    except (ValueError, RecursionError):
         return None
+    return None if value is None or size > limits.RESULT_BYTES_MAX else text
 
 
 def timed_out() -> Failure:
