@@ -16,14 +16,15 @@ from tickwright.domain.jobs import JobStatus
 from tickwright.domain.transitions import State
 
 
-def _named(values: type[Enum]) -> WithJsonSchema:
+def named(values: type[Enum]) -> WithJsonSchema:
+    """One of an Enum's values, by its text."""
     return WithJsonSchema({"type": "string", "enum": [value.value for value in values]})
 
 
-JobStatusName = Annotated[str, _named(JobStatus)]
-StatusName = Annotated[str, _named(State)]
-ReasonName = Annotated[str, _named(Reason)]
-CauseName = Annotated[str, _named(Cause)]
+JobStatusName = Annotated[str, named(JobStatus)]
+StatusName = Annotated[str, named(State)]
+ReasonName = Annotated[str, named(Reason)]
+CauseName = Annotated[str, named(Cause)]
 
 
 class SpecFieldsJson(TypedDict):

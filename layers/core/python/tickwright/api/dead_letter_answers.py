@@ -3,22 +3,15 @@
 Must not know how the values are found (dead_letter_views.py). Promise: SEM-API-2.
 """
 
-from enum import Enum
 from typing import Annotated, Any, Required
 
-from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
-from tickwright.api.answers import ExecutionJson, ExecutionSummaryJson
+from tickwright.api.answers import ExecutionJson, ExecutionSummaryJson, named
 from tickwright.api.problems import ProblemJson
 from tickwright.domain.redrive_orders import OrderStatus
 
-
-def _named(values: type[Enum]) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "enum": [value.value for value in values]})
-
-
-OrderStatusName = Annotated[str, _named(OrderStatus)]
+OrderStatusName = Annotated[str, named(OrderStatus)]
 
 
 class DeadLetterSummaryJson(TypedDict):

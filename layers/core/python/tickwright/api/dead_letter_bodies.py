@@ -5,7 +5,7 @@ Must not know the rules behind the shapes. Promise: SEM-API-1.
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from tickwright.api.bodies import Moment, Query
 from tickwright.api.shapes import Shape
@@ -20,34 +20,26 @@ Word = Annotated[str, Field(min_length=1, max_length=limits.TAG_CHARS_MAX)]
 ReasonText = Annotated[str, Field(min_length=1, max_length=limits.DISCARD_REASON_CHARS_MAX)]
 
 
-class DeadLettersQuery(Query):
+class Wanted(BaseModel):
+    """Which dead executions are meant; what is left out does not matter."""
+
+    job_id: JobIdText | None = None
+    fingerprint: Word | None = None
+    error_class: Word | None = None
+    since: Moment | None = Field(default=None, description="Died at this instant or later.")
+    until: Moment | None = Field(default=None, description="Died at this instant or before.")
+
+
+class DeadLettersQuery(Wanted, Query):
     """Which dead executions to list, newest death first; what is left out does not matter."""
 
-    job_id: JobIdText | None = None
-    fingerprint: Word | None = None
-    error_class: Word | None = None
-    since: Moment | None = Field(default=None, description="Died at this instant or later.")
-    until: Moment | None = Field(default=None, description="Died at this instant or before.")
 
-
-class GroupsQuery(Query):
+class GroupsQuery(Wanted, Query):
     """Which dead executions to group; as for the list, but there are no pages."""
 
-    job_id: JobIdText | None = None
-    fingerprint: Word | None = None
-    error_class: Word | None = None
-    since: Moment | None = Field(default=None, description="Died at this instant or later.")
-    until: Moment | None = Field(default=None, description="Died at this instant or before.")
 
-
-class DeadFilterBody(Shape):
-    """Which dead executions; what is left out does not matter, so `{}` means all."""
-
-    job_id: JobIdText | None = None
-    fingerprint: Word | None = None
-    error_class: Word | None = None
-    since: Moment | None = Field(default=None, description="Died at this instant or later.")
-    until: Moment | None = Field(default=None, description="Died at this instant or before.")
+class DeadFilterBody(Wanted, Shape):
+    """Which dead executions; what is left out does not matter: `{}` means all, which no discard takes."""
 
 
 class CanaryBody(Shape):

@@ -20,6 +20,7 @@ from tickwright.api.dead_letter_bodies import (
     GroupsQuery,
     RedriveOrderBody,
     RerunBody,
+    Wanted,
 )
 from tickwright.api.dead_letter_views import (
     dead_group_json,
@@ -159,7 +160,7 @@ async def run_again(call: Call) -> Response:
     return created(f"/v1/executions/{new['executionId']}", new)
 
 
-def _wanted(asked: DeadLettersQuery | GroupsQuery | DeadFilterBody, at: str) -> DeadFilter:
+def _wanted(asked: Wanted, at: str) -> DeadFilter:
     return DeadFilter(
         job_id=None if asked.job_id is None else JobId(asked.job_id),
         fingerprint=asked.fingerprint,

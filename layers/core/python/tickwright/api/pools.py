@@ -12,6 +12,7 @@ from tickwright.api.exchange import Response, as_json, json_response
 from tickwright.api.pool_answers import ClaimJson, ClaimsJson, PoolFieldsJson, PoolJson, PoolsJson
 from tickwright.api.pool_bodies import ClaimBody, PoolBody
 from tickwright.api.problems import granted
+from tickwright.api.views import checkpoint_json
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.job_rules import LANES_FOR_TENANTS
@@ -90,7 +91,6 @@ def _claim_json(kit: Kit, grant: Grant) -> ClaimJson:
     execution, spec, now = grant.execution, grant.definition.spec, kit.clock.now()
     assert execution.lease_until is not None
     deadline = deadline_of(execution)
-    checkpoint = None if execution.noted is None else execution.noted.checkpoint
     return {
         "executionId": execution.ref.id,
         "jobId": execution.job_id,
@@ -105,7 +105,7 @@ def _claim_json(kit: Kit, grant: Grant) -> ClaimJson:
         "deadline": to_rfc3339(deadline),
         "timeSec": max(0, deadline - now) / _MS_IN_S,
         "heartbeatSec": kit.durations.heartbeat_ms / _MS_IN_S,
-        "checkpoint": None if checkpoint is None else json.loads(checkpoint),
+        "checkpoint": checkpoint_json(execution.noted),
         "traceparent": traceparent(execution.ref, execution.lease_epoch),
         "payload": json.loads(spec.payload),
     }

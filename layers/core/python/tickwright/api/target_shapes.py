@@ -40,6 +40,7 @@ def _no_reserved_name(headers: dict[str, str]) -> dict[str, str]:
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
 HeaderValue = Annotated[str, Field(max_length=HEADER_CHARS_MAX, pattern=r"^[\x20-\x7E]*$")]
 Headers = Annotated[dict[HeaderName, HeaderValue], Field(max_length=HEADERS_MAX), AfterValidator(_no_reserved_name)]
+HandlerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$")]
 Arn = Annotated[str, Field(min_length=1, max_length=ARN_CHARS_MAX)]
 Completion = Literal["accepted", "callback"]
 _COMPLETION = Field(
@@ -75,7 +76,7 @@ class PythonTarget(Shape):
     """Calls a handler that is registered in the worker."""
 
     type: Literal["python"]
-    handler: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$", examples=["nightly-report"])]
+    handler: Annotated[HandlerName, Field(examples=["nightly-report"])]
 
 
 class PoolTarget(Shape):
@@ -83,7 +84,7 @@ class PoolTarget(Shape):
 
     type: Literal["pool"]
     pool: Annotated[str, Field(min_length=1, max_length=limits.POOL_NAME_CHARS_MAX, examples=["gpu"])]
-    handler: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$", examples=["billing.nightly"])]
+    handler: Annotated[HandlerName, Field(examples=["billing.nightly"])]
 
 
 class LambdaTarget(Shape):

@@ -85,7 +85,7 @@ def execution_json(execution: Execution) -> ExecutionJson:
         "error": None if error is None else {**_error(error), "trace": error.trace},
         "discarded": None if execution.discarded is None else _discarded(execution.discarded),
         "result": None if execution.result is None else json.loads(execution.result),
-        "checkpoint": _checkpoint(execution.noted),
+        "checkpoint": checkpoint_json(execution.noted),
         "etag": "",
     }
     shown["etag"] = etag_of(as_json(shown))
@@ -246,7 +246,8 @@ def _execution_fields(execution: Execution) -> ExecutionFieldsJson:
     }
 
 
-def _checkpoint(noted: Noted | None) -> Any:  # noqa: ANN401 - any JSON
+def checkpoint_json(noted: Noted | None) -> Any:  # noqa: ANN401 - any JSON
+    """The checkpoint that is noted of an execution."""
     return None if noted is None or noted.checkpoint is None else json.loads(noted.checkpoint)
 
 
