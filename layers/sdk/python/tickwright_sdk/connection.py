@@ -21,7 +21,7 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from tickwright_sdk.machine import token
+from tickwright_sdk.machine import fraction
 from tickwright_sdk.problems import Refused, TickwrightError, Unavailable, Unreachable, refused
 
 _KEY = re.compile(r"[\x21-\x7E]{1,256}")
@@ -110,7 +110,7 @@ class Connection:
 
     def _pause_s(self, fault: TickwrightError, attempt: int) -> float | None:
         """How long to wait before a repeat; None where one is of no use."""
-        pause_s = self._patience.pause(attempt, _fraction())
+        pause_s = self._patience.pause(attempt, fraction())
         if not isinstance(fault, Refused):
             return pause_s
         if not isinstance(fault, Unavailable) and fault.code not in _LATER:
@@ -221,11 +221,6 @@ def _is_this_machine(host: str) -> bool:
 
 def _hold_up(seconds: float) -> None:
     threading.Event().wait(seconds)
-
-
-def _fraction() -> float:
-    """Evenly drawn from [0, 1)."""
-    return int(token()[:13], 16) / (1 << 52)
 
 
 def _query(given: Mapping[str, str]) -> str:

@@ -35,3 +35,8 @@ class MachineClock:
 def token() -> str:
     """A name that nobody else has."""
     return secrets.token_hex(16)
+
+
+def fraction() -> float:
+    """Evenly drawn from [0, 1)."""
+    return secrets.randbits(52) / (1 << 52)

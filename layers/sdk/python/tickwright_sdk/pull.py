@@ -20,7 +20,7 @@ from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands, NoRoom
 from tickwright_sdk.kept import Desk, KeptAttempt
-from tickwright_sdk.machine import Clock, MachineClock, token
+from tickwright_sdk.machine import Clock, MachineClock, fraction, token
 from tickwright_sdk.problems import Refused, TickwrightError, Unavailable
 from tickwright_sdk.results import Failed, Result
 
@@ -260,7 +260,7 @@ def _pause_s(failures: int, fault: TickwrightError) -> float:
     """Longer each time, with chance, up to a bound; no shorter than the API asks for."""
     longest: float = min(_PAUSE_S_MAX, _PAUSE_S * 2 ** min(failures - 1, 10))
     asked_s = (fault.retry_after_s or 0.0) if isinstance(fault, Refused) else 0.0
-    return max(longest * (0.5 + int(token()[:13], 16) / (1 << 53)), min(asked_s, _PAUSE_S_MAX))
+    return max(longest * (0.5 + fraction() / 2), min(asked_s, _PAUSE_S_MAX))
 
 
 async def _either(stop: asyncio.Event, seconds: float) -> None:
