@@ -29,7 +29,6 @@ from tickwright.wiring.embedded import embedded_kit
 from tickwright_sdk import Context, Registry
 from tickwright_sdk import limits as sdk_limits
 from tickwright_sdk.hands import Hands
-from tickwright_sdk.tail import LOG_BYTES_MAX
 
 TENANT, NONE_YET = TenantId("t"), JobId("")
 SECONDS = 30
@@ -233,4 +232,6 @@ def test_the_bounds_of_the_sdk_are_those_of_the_product() -> None:
     assert sdk_limits.CHECKPOINT_BYTES_MAX == limits.CHECKPOINT_BYTES_MAX
     assert sdk_limits.TRACE_CHARS_MAX == limits.ERROR_TRACE_CHARS_MAX
     assert sdk_limits.MESSAGE_CHARS_MAX == limits.ERROR_MESSAGE_CHARS_MAX
-    assert LOG_BYTES_MAX == limits.LOG_BYTES_MAX
+    assert sdk_limits.LOG_BYTES_MAX == limits.LOG_BYTES_MAX
+    assert sdk_limits.PAYLOAD_BYTES_MAX == limits.PAYLOAD_BYTES_MAX
+    assert sdk_limits.RETRY_AFTER_S_MAX == limits.RETRY_AFTER_S_MAX

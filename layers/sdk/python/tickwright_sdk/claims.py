@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tickwright_sdk import limits
 from tickwright_sdk.context import Context, Link
 from tickwright_sdk.engine_link import Note
 from tickwright_sdk.hands import NoRoom
@@ -17,8 +18,6 @@ from tickwright_sdk.results import Failed, Later, Result, Succeeded
 
 # Of a lease the protocol promises that it is longer than two heartbeats.
 _HEARTBEATS_A_LEASE = 2
-_TRACE_CHARS_MAX = 4_000
-_RETRY_AFTER_S_MAX = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +116,13 @@ def without_text(said: Said) -> Said:
 
 def _bounded(after_s: float) -> float:
     """What the API takes: what is more, or no number, would be refused with the whole report."""
-    return min(max(after_s, 0.0), _RETRY_AFTER_S_MAX) if after_s == after_s else 0.0  # noqa: PLR0124 - NaN
+    return min(max(after_s, 0.0), limits.RETRY_AFTER_S_MAX) if after_s == after_s else 0.0  # noqa: PLR0124 - NaN
 
 
 def _error(failed: Failed) -> dict[str, str]:
     """An error has a class: an exception's name is one, and an empty one would be refused with the whole report."""
     return {
         "class": failed.error_class[:128] or "Error",
-        "message": failed.message[:_TRACE_CHARS_MAX],
-        "trace": failed.trace[-_TRACE_CHARS_MAX:],
+        "message": failed.message[: limits.TRACE_CHARS_MAX],
+        "trace": failed.trace[-limits.TRACE_CHARS_MAX :],
     }

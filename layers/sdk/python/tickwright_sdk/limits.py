@@ -1,8 +1,9 @@
-"""The bounds of what a handler may say, as the product has them; tests/sdk holds the two equal.
+"""The bounds of what a handler may be given and say, as the product has them; tests/sdk holds the two equal.
 
 Must not know who enforces them.
 """
 
+PAYLOAD_BYTES_MAX = 262_144
 RESULT_BYTES_MAX = 32_768
 CHECKPOINT_BYTES_MAX = 4_096
 # One write for what was noted in a second: a loop that reports each row must not cost a write a row.
@@ -11,4 +12,6 @@ NOTE_INTERVAL_S = 1.0
 TRACE_FRAMES = -20
 TRACE_CHARS_MAX = 4_000
 MESSAGE_CHARS_MAX = 2_000
-LINE_CHARS_MAX = 16_384  # of a log: no more is kept of all of it
+LOG_BYTES_MAX = 16_384
+LINE_CHARS_MAX = LOG_BYTES_MAX  # no more is kept of all of a log
+RETRY_AFTER_S_MAX = 7 * 86_400.0

@@ -11,11 +11,11 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin
 
+from tickwright_sdk import limits
 from tickwright_sdk.results import json_text
 
 _PLAIN = (dict, list, str, int, float, bool)
 _ANYTHING = object()
-PAYLOAD_BYTES_MAX = 262_144
 
 
 class BadPayload(ValueError):  # noqa: N818 - said of the payload
@@ -55,7 +55,7 @@ class Shape:
     def text_of(self, value: object) -> str:
         """A payload as JSON text, checked as `read` will check it. Raises BadPayload, BadHint or NotKept."""
         if _is_plain(self._resolved()):
-            text = json_text(value, bytes_max=PAYLOAD_BYTES_MAX)
+            text = json_text(value, bytes_max=limits.PAYLOAD_BYTES_MAX)
             self.read(text)
             return text
         adapter = self._typed()

@@ -6,13 +6,13 @@ Must not know where it is kept. Written to from any thread.
 import threading
 from collections import deque
 
-LOG_BYTES_MAX = 16_384  # as the product has it; tests/sdk holds the two equal
+from tickwright_sdk import limits
 
 
 class Tail:
     """The last lines, in whole, up to a bound."""
 
-    def __init__(self, bytes_max: int = LOG_BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int = limits.LOG_BYTES_MAX) -> None:
         self._bytes_max = bytes_max
         self._guard = threading.Lock()
         self._lines: deque[str] = deque()
