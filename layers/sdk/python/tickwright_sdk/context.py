@@ -22,6 +22,10 @@ _LINE = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(message)s", 
 _LINE.converter = time.gmtime  # lines of machines in several zones are read side by side
 
 
+# Why a handler should stop, as it reads it in `ctx.cancel_reason`.
+CANCELLED, LOST, DEADLINE, DRAINING = "cancelled", "lease_lost", "deadline", "draining"
+
+
 class Link(Protocol):
     """What joins a handler to whoever keeps its lease. Every method may be called from any thread."""
 

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tickwright_sdk import limits
+from tickwright_sdk.context import LOST
 
-LOST = "lease_lost"
 _LOG = logging.getLogger("tickwright.worker")
 
 
@@ -23,6 +23,16 @@ class Note:
 
     progress: float | None = None
     checkpoint: str | None = None
+
+
+def joined(earlier: Note | None, later: Note | None) -> Note | None:
+    """Both in one: the later wins where both say something."""
+    if earlier is None or later is None:
+        return later or earlier
+    return Note(
+        progress=earlier.progress if later.progress is None else later.progress,
+        checkpoint=earlier.checkpoint if later.checkpoint is None else later.checkpoint,
+    )
 
 
 class EngineLink:
@@ -65,11 +75,7 @@ class EngineLink:
 
     def note(self, progress: float | None, checkpoint: str | None) -> None:
         with self._guard:
-            was = self._note or Note()
-            self._note = Note(
-                progress=was.progress if progress is None else progress,
-                checkpoint=was.checkpoint if checkpoint is None else checkpoint,
-            )
+            self._note = joined(self._note, Note(progress=progress, checkpoint=checkpoint))
             is_due, self._is_due = self._is_due, True
         if not is_due:
             with contextlib.suppress(RuntimeError):  # the engine is gone

@@ -14,8 +14,8 @@ from typing import Any
 from tickwright_sdk.calls import Calls
 from tickwright_sdk.claims import Claim, Said, report_of, without_text
 from tickwright_sdk.client import Client
-from tickwright_sdk.context import Context
-from tickwright_sdk.engine_link import LOST, EngineLink, Note
+from tickwright_sdk.context import CANCELLED, DEADLINE, DRAINING, LOST, Context
+from tickwright_sdk.engine_link import EngineLink, Note, joined
 from tickwright_sdk.hands import NoRoom
 from tickwright_sdk.machine import Clock
 from tickwright_sdk.problems import Invalid, Refused, TickwrightError, Unavailable, Unreachable
@@ -23,8 +23,7 @@ from tickwright_sdk.results import Failed, Result, Succeeded
 from tickwright_sdk.tail import Tail
 
 _LOG = logging.getLogger("tickwright.worker")
-CANCELLED, DEADLINE, DRAINING = "cancelled", "deadline", "draining"
-_REASONS = {"cancelled": CANCELLED, "deadline": DEADLINE}
+_REASONS = {"cancelled": CANCELLED, "deadline": DEADLINE}  # by the code of what refuses a heartbeat
 _OVER = frozenset({404, 409})  # answers to a heartbeat that end the run
 _CLOCK_ERROR_S = 1.0
 _BEAT_S = 10.0  # what a heartbeat may take: several fit into a lease
@@ -145,7 +144,7 @@ class KeptAttempt:
 
     async def _beat(self, note: Note | None) -> bool:
         """Send a heartbeat with what is still to be noted; whether to go on. What does not get through goes later."""
-        self._unsent = _joined(self._unsent, note)
+        self._unsent = joined(self._unsent, note)
         async with self._turn:  # or an older checkpoint could come after a newer one
             if self._refused:
                 return False
@@ -164,7 +163,7 @@ class KeptAttempt:
             except Unreachable as fault:
                 self._say("a heartbeat did not get through", fault)
             finally:
-                self._unsent = _joined(sending, self._unsent) if unsent else self._unsent
+                self._unsent = joined(sending, self._unsent) if unsent else self._unsent
             return True
 
     def _beat_s(self) -> float:
@@ -261,13 +260,3 @@ def _said(result: Result | NoRoom | None, reason: str | None) -> Result | NoRoom
     if reason == DRAINING and (result is None or (isinstance(result, Failed) and not result.fatal)):
         return NoRoom()  # what broke off for the worker's sake is no failure of its own
     return result or Failed(error_class="Cancelled", message="The handler was cancelled.")
-
-
-def _joined(earlier: Note | None, later: Note | None) -> Note | None:
-    """Both in one: the later wins where both say something."""
-    if earlier is None or later is None:
-        return later or earlier
-    return Note(
-        progress=earlier.progress if later.progress is None else later.progress,
-        checkpoint=earlier.checkpoint if later.checkpoint is None else later.checkpoint,
-    )

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, TypeVar, overload
 
 from tickwright_sdk import limits
-from tickwright_sdk.context import Context
+from tickwright_sdk.context import CANCELLED, DEADLINE, DRAINING, LOST, Context
 from tickwright_sdk.handlers import Job
 from tickwright_sdk.results import json_text
 
@@ -28,7 +28,7 @@ NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 _LEASE_S, _TIMEOUT_S = 60.0, 300.0
 _CLOCK_ERROR_S = 1.0
 # After these the lease is another's: what is noted then is stored nowhere.
-_OVER = frozenset({"cancelled", "lease_lost", "deadline"})
+_OVER = frozenset({CANCELLED, LOST, DEADLINE})
 
 
 class FakeClock:
@@ -106,19 +106,19 @@ class FakeAttempt:
 
     def cancel(self) -> None:
         """Somebody cancels the execution."""
-        self._stop("cancelled")
+        self._stop(CANCELLED)
 
     def lose_lease(self) -> None:
         """Somebody else has taken the execution over."""
-        self._stop("lease_lost")
+        self._stop(LOST)
 
     def expire(self) -> None:
         """The attempt's time limit ends now, whatever the clock says."""
-        self._stop("deadline")
+        self._stop(DEADLINE)
 
     def drain(self) -> None:
         """The worker is to stop, and cannot wait any longer."""
-        self._stop("draining")
+        self._stop(DRAINING)
 
     def cut_off(self) -> None:
         """No heartbeat gets through from now on: by its own clock the worker lets go before its lease is over."""
