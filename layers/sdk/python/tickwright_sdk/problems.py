@@ -50,7 +50,7 @@ class Refused(TickwrightError):  # noqa: N818 - as the API calls it
 
 
 class Invalid(Refused):
-    """400, 413, 415 or 422: something in the request must be changed; `errors` says what."""
+    """400, 413, 415, 422 or 428: something in the request must be changed; `errors` says what."""
 
 
 class Unauthenticated(Refused):
