@@ -24,6 +24,11 @@ def number(value: int) -> Value:
     return {"N": str(value)}
 
 
+def ttl(instant: int) -> Value:
+    """When DynamoDB may forget an item: its seconds, and not before an instant in milliseconds."""
+    return number(-(-instant // 1_000))
+
+
 def flag(value: bool) -> Value:  # noqa: FBT001 - the value itself
     """True or false."""
     return TRUE if value else FALSE

@@ -12,8 +12,6 @@ from tickwright.domain.schedules import Calendar, content_text, from_content_tex
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, Scope
 from tickwright.domain.webhooks import Rotation
 
-_MS_IN_S = 1_000
-
 _LEASE = Shape(
     BucketLease,
     (
@@ -121,8 +119,11 @@ def api_key_from_item(item: Item) -> ApiKey:
 
 def idempotency_to_item(record: IdempotencyRecord) -> Item:
     """A request's record, to be forgotten after its end."""
-    ttl = -(-record.expires_at // _MS_IN_S)
-    return _IDEMPOTENCY.attributes(record) | keys.idempotency(record.tenant_id, record.key) | {"ttl": wire.number(ttl)}
+    return (
+        _IDEMPOTENCY.attributes(record)
+        | keys.idempotency(record.tenant_id, record.key)
+        | {"ttl": wire.ttl(record.expires_at)}
+    )
 
 
 def idempotency_from_item(item: Item) -> IdempotencyRecord:

@@ -6,8 +6,6 @@ from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.ids import ExecutionRef, parse_execution_id
 from tickwright.domain.stored_logs import SaidBy, StoredLog
 
-_MS_IN_S = 1_000
-
 
 def _ref_of(value: wire.Value) -> ExecutionRef:
     ref = parse_execution_id(wire.as_text(value))
@@ -33,8 +31,7 @@ _LOG = Shape(
 
 def to_item(log: StoredLog) -> Item:
     """The whole item."""
-    ttl = wire.number(-(-log.expires_at // _MS_IN_S))
-    return _LOG.attributes(log) | keys.log(log.ref, log.place) | {"ttl": ttl}
+    return _LOG.attributes(log) | keys.log(log.ref, log.place) | {"ttl": wire.ttl(log.expires_at)}
 
 
 def from_item(item: Item) -> StoredLog:

@@ -15,8 +15,6 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.own_payloads import OwnPayload
 from tickwright.domain.redrive_orders import Canary, Letter, Order, OrderStatus, Watched
 
-_MS_IN_S = 1_000
-
 _FILTER = Shape(
     DeadFilter,
     (
@@ -83,7 +81,8 @@ def _read(value: Value) -> list[tuple[ExecutionRef, int]]:
 
 def order_to_item(order: Order) -> Item:
     """An order, to be forgotten some time after its end."""
-    return _ORDER.attributes(order) | keys.order(order.tenant_id, order.order_id) | _forgotten(order.expires_at)
+    ttl = wire.ttl(order.expires_at)
+    return _ORDER.attributes(order) | keys.order(order.tenant_id, order.order_id) | {"ttl": ttl}
 
 
 def order_from_item(item: Item) -> Order:
@@ -99,7 +98,7 @@ def own_payload_to_item(payload: OwnPayload) -> Item:
         "payload": wire.text(payload.payload),
         "secrets": wire.text(json.dumps(payload.secrets)),
         "expiresAt": wire.number(payload.expires_at),
-        **_forgotten(payload.expires_at),
+        "ttl": wire.ttl(payload.expires_at),
     }
 
 
@@ -113,12 +112,3 @@ def own_payload_from_item(item: Item) -> OwnPayload:
         expires_at=Instant(wire.as_number(item["expiresAt"])),
         secrets=tuple(json.loads(wire.as_text(item["secrets"]))) if "secrets" in item else (),
     )
-
-
-def ttl_of(expires_at: Instant) -> int:
-    """When the store may forget it, in its unit."""
-    return -(-expires_at // _MS_IN_S)
-
-
-def _forgotten(expires_at: Instant) -> Item:
-    return {"ttl": wire.number(ttl_of(expires_at))}

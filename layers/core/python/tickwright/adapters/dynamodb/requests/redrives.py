@@ -36,7 +36,7 @@ def put_own_payload(change: PutOwnPayload) -> Request:
 
 def keep_own_payload(change: KeepOwnPayload) -> Request:
     """Keep it longer."""
-    values = {"expiresAt": wire.number(change.expires_at), "ttl": wire.number(items.ttl_of(change.expires_at))}
+    values = {"expiresAt": wire.number(change.expires_at), "ttl": wire.ttl(change.expires_at)}
     return Request(
         table=Table.CONTROL,
         key=keys.own_payload(change.ref),
