@@ -49,6 +49,10 @@ class IdempotencyRecord:
     expires_at: Instant
     token: str  # fresh for each request: tells a lost reply from a second request
 
+    def counts(self, now: Instant) -> bool:
+        """Whether a request with this key is still the same request."""
+        return self.expires_at > now
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameRecord:
@@ -69,7 +73,7 @@ class PutIdempotency:
 
     def decide(self, old: IdempotencyRecord | None) -> IdempotencyRecord | None:
         """Absent or expired."""
-        return self.record if old is None or old.expires_at <= self.now else None
+        return self.record if old is None or not old.counts(self.now) else None
 
     def mine(self, old: IdempotencyRecord) -> bool:
         """The token is fresh for each request."""

@@ -48,7 +48,7 @@ async def redrive(kit: Kit, tenant_id: TenantId, execution_id: str, request: Req
     if isinstance(execution, Refusal):
         return execution
     noted = None if request is None else await kit.store.idempotency(tenant_id, request.key)
-    if noted is not None and request is not None and noted.expires_at > kit.clock.now():
+    if noted is not None and request is not None and noted.counts(kit.clock.now()):
         return await replay(kit, noted, request)
     head = await open_head_of(kit, execution)
     if isinstance(head, Refusal):
@@ -148,9 +148,7 @@ async def _judge(
 ) -> Execution | Refusal:
     for outcome in outcomes:
         match outcome:
-            case Refused(old=IdempotencyRecord() as noted) if (
-                request is not None and noted.expires_at > kit.clock.now()
-            ):
+            case Refused(old=IdempotencyRecord() as noted) if request is not None and noted.counts(kit.clock.now()):
                 return await replay(kit, noted, request)
             case Refused(old=Execution() as old) if change.mine(old):
                 await send_hints(kit, [old] if is_unclaimed(old) else [])

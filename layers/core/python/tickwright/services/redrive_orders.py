@@ -59,7 +59,7 @@ class Ordered:
 async def order_redrive(kit: Kit, tenant_id: TenantId, ordered: Ordered, request: RequestKey) -> Order | Refusal:
     """Give an order; once for a request key. It begins with the next look of the watch."""
     noted = await kit.store.idempotency(tenant_id, request.key)
-    if noted is not None and noted.expires_at > kit.clock.now():
+    if noted is not None and noted.counts(kit.clock.now()):
         return await _replay(kit, noted, request)
     if (refusal := await _too_many(kit, tenant_id)) is not None:
         return refusal
@@ -72,7 +72,7 @@ async def order_redrive(kit: Kit, tenant_id: TenantId, ordered: Ordered, request
         kit.emit(EventName.REDRIVE_ORDERED, tenantId=tenant_id, orderId=order.order_id)
         return order
     match outcomes[0]:
-        case Refused(old=IdempotencyRecord() as rival) if rival.expires_at > kit.clock.now():
+        case Refused(old=IdempotencyRecord() as rival) if rival.counts(kit.clock.now()):
             return await _replay(kit, rival, request)
         case _:
             detail = "The same request is in progress; repeat it with the same key."

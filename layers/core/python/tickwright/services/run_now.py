@@ -31,7 +31,7 @@ async def run_now(kit: Kit, tenant_id: TenantId, job_id: str, request: RequestKe
     if not is_job_id(job_id):
         return NO_SUCH_JOB  # before the key is looked up, which names the path: no store takes one of any length
     noted = None if request is None else await kit.store.idempotency(tenant_id, request.key)
-    if noted is not None and request is not None and noted.expires_at > kit.clock.now():
+    if noted is not None and request is not None and noted.counts(kit.clock.now()):
         return await _replay(kit, noted, request)
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
@@ -133,9 +133,7 @@ async def _judge(
 ) -> Execution | Refusal:
     for outcome in outcomes:
         match outcome:
-            case Refused(old=IdempotencyRecord() as noted) if (
-                request is not None and noted.expires_at > kit.clock.now()
-            ):
+            case Refused(old=IdempotencyRecord() as noted) if request is not None and noted.counts(kit.clock.now()):
                 return await _replay(kit, noted, request)
             case Refused(old=Execution() as ours) if ours.key == execution.key and ours.reason is not Reason.ABANDONED:
                 return ours  # the reply was lost, not the write: nobody else uses this key

@@ -50,7 +50,7 @@ async def submit(
     `job_id` is the id that the spec's H was resolved for, where there is one; a repeat keeps the first request's.
     """
     noted = await kit.store.idempotency(tenant_id, request.key)
-    if noted is not None and noted.expires_at > kit.clock.now():
+    if noted is not None and noted.counts(kit.clock.now()):
         return await _replay(kit, noted, request)
     definition = Definition(
         job_id=job_id or JobId(kit.entropy.token()),
@@ -148,7 +148,7 @@ def note_of(kit: Kit, tenant_id: TenantId, request: RequestKey, job_id: JobId, *
 async def _judge(kit: Kit, outcomes: Sequence[Outcome[object]], request: RequestKey) -> Submitted | Refusal:
     for outcome in outcomes:
         match outcome:
-            case Refused(old=IdempotencyRecord() as noted) if noted.expires_at > kit.clock.now():
+            case Refused(old=IdempotencyRecord() as noted) if noted.counts(kit.clock.now()):
                 return await _replay(kit, noted, request)
             case Refused(old=NameRecord() as taken) if not taken.released:
                 return name_taken(taken)
