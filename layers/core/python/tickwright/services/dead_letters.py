@@ -19,7 +19,7 @@ from tickwright.domain.transitions import State
 from tickwright.ports.store import Applied, Listing, Refused
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
-from tickwright.services.payloads import spec_by_now, with_own_payload
+from tickwright.services.payloads import definition_given, spec_by_now
 from tickwright.services.redrive import CHANGED, not_dead
 from tickwright.services.settle import settle
 
@@ -120,8 +120,7 @@ async def inspect(kit: Kit, tenant_id: TenantId, execution_id: str) -> DeadLette
     if execution.state is not State.DEAD:
         detail = f"The execution is {execution.state.value}, not DEAD; look at it under /v1/executions."
         return Refusal(code=Code.NOT_FOUND, detail=detail)
-    definition = await kit.store.definition(execution.job_id, execution.job_version)
-    given = None if definition is None else await with_own_payload(kit, execution, definition)
+    given = await definition_given(kit, execution)
     now = await spec_by_now(kit, execution.job_id)
     return DeadLetter(execution=execution, definition=given, secrets=() if now is None else now.secrets)
 

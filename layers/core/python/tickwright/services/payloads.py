@@ -23,6 +23,12 @@ async def with_own_payload(kit: Kit, execution: Execution, definition: Definitio
     return replace(definition, spec=spec)
 
 
+async def definition_given(kit: Kit, execution: Execution) -> Definition | None:
+    """What an execution runs with; None if its job's definition or its own payload is not there."""
+    definition = await kit.store.definition(execution.job_id, execution.job_version)
+    return None if definition is None else await with_own_payload(kit, execution, definition)
+
+
 async def spec_by_now(kit: Kit, job_id: JobId) -> JobSpec | None:
     """A job as it is now, whatever it was when an execution was given its version."""
     head = await kit.store.head(job_id)

@@ -29,7 +29,7 @@ from tickwright.ports.store import Applied, Refused
 from tickwright.services.attempt import Started, Worker, start, what_to_run
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.kit import Kit
-from tickwright.services.payloads import with_own_payload
+from tickwright.services.payloads import definition_given
 from tickwright.services.pools import get_pool
 from tickwright.services.report import report
 
@@ -63,7 +63,7 @@ async def pull(kit: Kit, tenant_id: TenantId, name: str, wish: Wish) -> Sequence
         return pool
     key = None if wish.request is None else _note_key(pool, wish.worker_id, wish.request)
     noted = None if key is None else await kit.store.idempotency(tenant_id, key)
-    if noted is not None and noted.expires_at > kit.clock.now():
+    if noted is not None and noted.counts(kit.clock.now()):
         return await _granted_before(kit, noted)
     grants = await _granted(kit, pool, wish)
     return grants if key is None or not grants else await _noted(kit, pool, key, grants)
@@ -220,6 +220,5 @@ def _is_held(execution: Execution, epoch: int) -> bool:
 
 
 async def _grant_of(kit: Kit, execution: Execution) -> Grant | None:
-    definition = await kit.store.definition(execution.job_id, execution.job_version)
-    given = None if definition is None else await with_own_payload(kit, execution, definition)
+    given = await definition_given(kit, execution)
     return None if given is None else Grant(execution=execution, definition=given)

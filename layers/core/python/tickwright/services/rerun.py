@@ -23,7 +23,7 @@ from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
 from tickwright.services.hints import is_unclaimed, send_hints
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
-from tickwright.services.payloads import both, spec_by_now, with_own_payload
+from tickwright.services.payloads import both, definition_given, spec_by_now
 from tickwright.services.redrive import CHANGED, not_dead, occupies, open_head_of, replay
 from tickwright.services.run_now import a_manual_run, page_naming
 from tickwright.services.settle import settle
@@ -55,16 +55,10 @@ async def given_to(kit: Kit, tenant_id: TenantId, execution_id: str) -> Given | 
     execution = await get_execution(kit, tenant_id, execution_id)
     if isinstance(execution, Refusal):
         return execution
-    spec = await _spec_given(kit, execution)
-    if spec is None:
+    given = await definition_given(kit, execution)
+    if given is None:
         return NO_SUCH_VERSION
-    return Given(spec=spec, by_now=await spec_by_now(kit, execution.job_id) or spec)
-
-
-async def _spec_given(kit: Kit, execution: Execution) -> JobSpec | None:
-    definition = await kit.store.definition(execution.job_id, execution.job_version)
-    given = None if definition is None else await with_own_payload(kit, execution, definition)
-    return None if given is None else given.spec
+    return Given(spec=given.spec, by_now=await spec_by_now(kit, execution.job_id) or given.spec)
 
 
 def payload_problems(given: Given, payload: str) -> tuple[FieldProblem, ...]:
@@ -88,17 +82,17 @@ async def rerun(
     if isinstance(dead, Refusal):
         return dead
     noted = None if request is None else await kit.store.idempotency(tenant_id, request.key)
-    if noted is not None and request is not None and noted.expires_at > kit.clock.now():
+    if noted is not None and request is not None and noted.counts(kit.clock.now()):
         return await replay(kit, noted, request)
     if dead.discarded is not None:
         return _discarded(dead)
     head = await open_head_of(kit, dead)
     if isinstance(head, Refusal):
         return head
-    spec = await _spec_given(kit, dead)
-    if spec is None:
+    given = await definition_given(kit, dead)
+    if given is None:
         return NO_SUCH_VERSION
-    hiding = replace(edited, secrets=both(edited.secrets, spec.secrets))
+    hiding = replace(edited, secrets=both(edited.secrets, given.spec.secrets))
     return await _start(kit, head, await settle(kit, dead), hiding, request)
 
 
@@ -152,9 +146,7 @@ async def _judge(
     dead, new = runs
     for outcome in outcomes:
         match outcome:
-            case Refused(old=IdempotencyRecord() as noted) if (
-                request is not None and noted.expires_at > kit.clock.now()
-            ):
+            case Refused(old=IdempotencyRecord() as noted) if request is not None and noted.counts(kit.clock.now()):
                 return await replay(kit, noted, request)
             case Refused(old=Execution() as ours) if ours.key == new.key and ours.reason is not Reason.ABANDONED:
                 await send_hints(kit, [ours] if is_unclaimed(ours) else [])
