@@ -302,6 +302,7 @@ async def test_a_zombies_report_is_refused_and_harms_nothing(pool: Pool) -> None
     assert [execution for execution, _, _ in pool.reports()] == ["e1", "e2"]
 
 
+@pytest.mark.sem("SEM-SDK-4")
 async def test_a_handler_that_is_not_there_is_said_so(pool: Pool) -> None:
     """With the names that there are; another machine may have it, so it is tried again."""
     pool.ready.append(a_claim(handler="other"))

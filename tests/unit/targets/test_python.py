@@ -154,6 +154,7 @@ async def test_a_message_that_cannot_be_shown_does_not_hurt() -> None:
     assert result.error.error_class == "BrokenError"
 
 
+@pytest.mark.sem("SEM-SDK-4")
 async def test_a_name_that_nobody_registered_is_a_failure_that_lists_those_there_are() -> None:
     """A typing error in a job shows what could have been meant."""
     registry = Registry()
