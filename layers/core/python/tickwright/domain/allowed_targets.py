@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tickwright.domain.ids import TenantId
 from tickwright.domain.jobs import Target
 from tickwright.domain.outcomes import FieldProblem
+from tickwright.domain.pools import PYTHON_TARGET
 from tickwright.domain.target_rules import ARN_MEMBERS
 
 EVERYBODY = "*"
@@ -37,7 +38,7 @@ class AllowedTargets:
 
     def problems(self, tenant_id: TenantId, target: Target) -> list[FieldProblem]:
         """What a target names and may not: none where it names no resource."""
-        if target.kind == "python" and self.lists_handlers:
+        if target.kind == PYTHON_TARGET and self.lists_handlers:
             return self._handler_problems(tenant_id, str(target.settings["handler"]))
         return [
             FieldProblem(

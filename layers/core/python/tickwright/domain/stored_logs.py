@@ -25,8 +25,8 @@ class SaidBy(Enum):
 class StoredLog:
     """The log of one attempt. Nobody but the holder of its epoch has written it, so it is put without a condition.
 
-    `cut`: how many bytes before the text were not kept. An attempt that was given
-    back and its successor have one number, and two epochs.
+    `cut`: how many bytes before the text were not kept. An attempt that was given back and its successor have one
+    number, and two epochs.
     """
 
     ref: ExecutionRef
@@ -47,10 +47,8 @@ class StoredLog:
 
     @property
     def place(self) -> str:
-        """What tells it from the others of its execution; places sort as the attempts began."""
-        return place_of(self.epoch, self.said_by)
+        """What tells it from the others of its execution; places sort as the attempts began.
 
-
-def place_of(epoch: Epoch, said_by: SaidBy) -> str:
-    """The place of a log: an epoch grows by one each claim, and ten digits of it last for ever."""
-    return f"{epoch:010d}#{said_by.value}"
+        An epoch grows by one each claim, and ten digits of it last for ever.
+        """
+        return f"{self.epoch:010d}#{self.said_by.value}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from tickwright.domain import limits
 from tickwright.domain.jobs import Target
-from tickwright.domain.pools import is_pool_name
+from tickwright.domain.pools import POOL_TARGET, PYTHON_TARGET, is_pool_name
 from tickwright.domain.problems import Problems
 
 _URL = re.compile(r"https?://[^\s/?#]+[^\s]*")
@@ -117,8 +117,8 @@ def _check_arn(problems: Problems, name: str, value: object) -> None:
 
 _CHECKS: Mapping[str, Callable[[Problems, Settings], None]] = {
     "http": _check_http,
-    "python": _check_python,
-    "pool": _check_pool,
+    PYTHON_TARGET: _check_python,
+    POOL_TARGET: _check_pool,
     "lambda": _check_lambda,
     "sqs": _nothing_more,
     "eventbridge": _check_eventbridge,
