@@ -16,9 +16,10 @@ MEMORY_OF_CPU: Mapping[int, tuple[int, int]] = {
     2_048: (4_096, 16_384),
     4_096: (8_192, 30_720),
 }
-# The most that Fargate leaves between SIGTERM and SIGKILL: what runs has it to end, or to note a checkpoint.
-STOP_S = 120
+# What Fargate takes as the time between SIGTERM and SIGKILL.
 STOP_S_MIN, STOP_S_MAX = 2, 120
+# What runs has all of it to end, or to note a checkpoint.
+STOP_S = STOP_S_MAX
 # New machines take two to five minutes from the first sign of a herd: the free third of the places carries it so long.
 PLACES_TAKEN_PERCENT = 67
 

@@ -136,7 +136,7 @@ class Settings:
     def _check_targets(self) -> None:
         """A pattern may leave the end of a name open; service, region and account are always said."""
         patterns = [pattern for patterns in self.targets.values() for pattern in patterns]
-        for arn in (*_arns_among(patterns), *self.target_roles):
+        for arn in (*arns_among(patterns), *self.target_roles):
             assert arn.startswith("arn:aws"), arn
             assert arn.count(":") >= ARN_COLONS, arn
             *place, resource = arn.split(":", ARN_COLONS)
@@ -146,7 +146,8 @@ class Settings:
         assert sum(len(pattern) for pattern in patterns) <= TARGETS_CHARS_MAX
 
 
-def _arns_among(patterns: Iterable[str]) -> list[str]:
+def arns_among(patterns: Iterable[str]) -> list[str]:
+    """Those that name resources; the others name handlers."""
     return [pattern for pattern in patterns if not pattern.startswith(HANDLERS)]
 
 

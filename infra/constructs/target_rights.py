@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from aws_cdk import aws_iam as iam
 
 from infra.policy.checks import SID_OF_TARGETS
-from infra.settings import HANDLERS, Settings
+from infra.settings import Settings, arns_among
 
 # The service in an ARN, and what starting a run there takes.
 ACTIONS = {
@@ -24,7 +24,7 @@ ACTIONS = {
 def target_statements(settings: Settings) -> Iterator[iam.PolicyStatement]:
     """A statement for each service that a pattern names; none where the stage allows no targets."""
     listed = {pattern for patterns in settings.targets.values() for pattern in patterns}
-    patterns = sorted(pattern for pattern in listed if not pattern.startswith(HANDLERS))
+    patterns = sorted(arns_among(listed))
     for service, actions in ACTIONS.items():
         named = [pattern for pattern in patterns if _service(pattern) == service and ":cluster/" not in pattern]
         if named:
