@@ -39,10 +39,17 @@ class Program:
     said: "queue.Queue[str]" = field(default_factory=queue.Queue)
 
     @classmethod
-    def start(cls, name: str, command: Sequence[str], environment: Mapping[str, str]) -> Self:
-        """Start it; what it prints is gathered in a thread."""
+    def start(
+        cls, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
+    ) -> Self:
+        """Start it, in a folder of its own where it leaves files about; what it prints is gathered in a thread."""
         started = subprocess.Popen(  # noqa: S603 - commands of ours
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | dict(environment)
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | dict(environment),
+            cwd=folder,
         )
         program = cls(name, started)
         threading.Thread(target=program._gather, daemon=True).start()
@@ -106,7 +113,7 @@ def start_dynamodb() -> tuple[Program, str]:
     options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
     libraries = f"-Djava.library.path={JAR.parent / 'DynamoDBLocal_lib'}"
     command = [java, "-Xmx512m", "-XX:TieredStopAtLevel=1", libraries, "-jar", str(JAR), *options]
-    program, endpoint = Program.start("dynamodb", command, {}), f"http://127.0.0.1:{port}"
+    program, endpoint = Program.start("dynamodb", command, {}, JAR.parent), f"http://127.0.0.1:{port}"
     until(lambda: _answers(endpoint), "DynamoDB Local answers")
     return program, endpoint
 
