@@ -15,21 +15,25 @@ from typing import TypeVar
 from tests.chaos.history import Change, Closing, Kind, Put, Seen, Stop, Story, Waits
 from tests.chaos.jobs import Errand, Plan, Wish
 from tests.chaos.questions import Known, ask, calendar_body, executions_of, request_of, spec_of
+from tickwright.domain.dead_letters import DeadFilter
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobSpec, JobStatus
 from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.redrive_orders import RATE_PER_MIN_MAX, Canary
 from tickwright.domain.schedules import from_compact, read_calendar
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.services import change_job, run_now
 from tickwright.services.calendars import put_calendar
 from tickwright.services.cancel import cancel_execution
+from tickwright.services.dead_letters import discard_each
 from tickwright.services.jobs import JobView, get_job
 from tickwright.services.kit import Kit
 from tickwright.services.named_calendars import calendars_named
 from tickwright.services.redrive import redrive
+from tickwright.services.redrive_orders import Ordered, cancel_order, order_redrive
 from tickwright.services.submit import RequestKey, Submitted, submit
 
 TENANT = TenantId("chaos")  # of the jobs of a chaos run
@@ -144,8 +148,8 @@ class Driver:
                 await self._run_now(story, errand)
             case Wish.STOP_ONE:
                 await self._stop_one(story)
-            case Wish.REDRIVE:
-                await self._redrive(story, errand)
+            case Wish.REDRIVE | Wish.ORDER | Wish.CANCEL_ORDER | Wish.DISCARD:
+                await self._do_with_dead(story, errand)
             case Wish.REPEAT:
                 await self._repeat(story, plan)
             case Wish.NAME_TWICE:
@@ -156,6 +160,15 @@ class Driver:
                 self.counts["put_calendar"] += 1
             case _:
                 await self._question(story, plan, errand)
+
+    async def _do_with_dead(self, story: Story, errand: Errand) -> None:
+        match errand.wish:
+            case Wish.REDRIVE:
+                await self._redrive(story, errand)
+            case Wish.DISCARD:
+                await self._discard(story)
+            case _:
+                await self._order(story, errand)
 
     async def _question(self, story: Story, plan: Plan, errand: Errand) -> None:
         """Ask for something that changes nothing."""
@@ -251,6 +264,39 @@ class Driver:
         request = RequestKey(key=f"POST /v1/executions/redrive {story.job_id} {errand.at_ms}", body_hash="-")
         answer = await self._surely(lambda: redrive(self.kit, TenantId(story.tenant), dead.ref.id, request))
         name = f"refused.redrive.{answer.code.value}" if isinstance(answer, Refusal) else "redrive"
+        self.counts[name] += 1
+
+    async def _order(self, story: Story, errand: Errand) -> None:
+        """Order a redrive of all that is dead of the job, each third with a canary; or take the last order back."""
+        tenant = TenantId(story.tenant)
+        if errand.wish is Wish.CANCEL_ORDER:
+            if not story.orders:
+                return
+            answer = await self._surely(lambda: cancel_order(self.kit, tenant, story.orders[-1]))
+        else:
+            ordered = Ordered(
+                wanted=DeadFilter(job_id=story.job_id),
+                rate_per_min=RATE_PER_MIN_MAX,
+                canary=Canary(first=1) if errand.at_ms % 3 == 0 else None,
+            )
+            request = RequestKey(key=f"POST /v1/dead-letters/redrive {story.job_id} {errand.at_ms}", body_hash="-")
+            answer = await self._surely(lambda: order_redrive(self.kit, tenant, ordered, request))
+        if isinstance(answer, Refusal):
+            self.counts[f"refused.{errand.wish.value}.{answer.code.value}"] += 1
+            return
+        self.counts[errand.wish.value] += 1
+        if errand.wish is Wish.ORDER:
+            story.orders.append(answer.order_id)
+
+    async def _discard(self, story: Story) -> None:
+        rows = await self._surely(lambda: executions_of(self.kit, story.job_id))
+        dead = next((row for row in rows if row.state is State.DEAD), None)
+        if dead is None:
+            return
+        tenant = TenantId(story.tenant)
+        answers = await self._surely(lambda: discard_each(self.kit, tenant, [dead.ref.id], "nobody wants it"))
+        answer = answers[dead.ref.id]
+        name = f"refused.discard.{answer.code.value}" if isinstance(answer, Refusal) else "discard"
         self.counts[name] += 1
 
     async def _repeat(self, story: Story, plan: Plan) -> None:

@@ -238,6 +238,7 @@ class Story:
     changes: list[Change] = field(default_factory=list)
     manual: set[ExecutionKey] = field(default_factory=set)  # run-now requests that were acknowledged
     stops: list[Stop] = field(default_factory=list)
+    orders: list[str] = field(default_factory=list)  # to redrive what is dead, that were acknowledged
     puts: list[Put] = field(default_factory=list)  # of the calendars that its schedule names
     rhythms: dict[int, Rhythm] = field(default_factory=dict)  # of each definition that was acknowledged
     unsure: bool = False  # an edit or a resume had to be asked for twice: which ticks it found decided is not known

@@ -29,6 +29,9 @@ class Wish(Enum):
     RUN_NOW = "run_now"
     STOP_ONE = "stop_one"  # cancel the newest execution that is unfinished
     REDRIVE = "redrive"  # the newest execution that is dead, again
+    ORDER = "order"  # all that are dead, again, one after the other
+    CANCEL_ORDER = "cancel_order"  # the last one that was given
+    DISCARD = "discard"  # the newest execution that is dead, off the list
     REPEAT = "repeat"  # the submit again, with the same key and body
     PUT_CALENDAR = "put_calendar"  # one that the job names, with other contents
     RETIRE = "retire"  # one that the job names
@@ -55,7 +58,8 @@ QUESTIONS = frozenset(  # after which everything stands as it stood
         Wish.ATTENTION,
     }
 )
-ONLY_SIMULATED = QUESTIONS | {Wish.PUT_CALENDAR, Wish.RETIRE, Wish.NAME_TWICE}
+_OF_MANY = frozenset({Wish.ORDER, Wish.CANCEL_ORDER, Wish.DISCARD})
+ONLY_SIMULATED = QUESTIONS | _OF_MANY | {Wish.PUT_CALENDAR, Wish.RETIRE, Wish.NAME_TWICE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,7 +126,8 @@ def _death_is_right(book: Book, row: Execution) -> Iterator[Violation]:
             yield book.told("EndsAsExpected", f"{row.key} is DEAD ({row.reason}) with attempts left")
         return
     last = book.of(row)[-1:]
-    seen = bool(last) and last[0].epoch == row.lease_epoch and last[0].outcome in {"failure", "fatal"}
+    died_at = row.lease_epoch - (row.discarded is not None)  # which is a write of its own
+    seen = bool(last) and last[0].epoch == died_at and last[0].outcome in {"failure", "fatal"}
     if book.story.expect is not Expect.DIE and not used_up:
         yield book.told("EndsAsExpected", f"{row.key} is DEAD ({row.reason})")
     elif not seen:

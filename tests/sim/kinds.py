@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.chaos.history import Beat, Closing, Rhythm, Slots
+from tests.chaos.history import Beat, Closing, Expect, Once, Rhythm, Slots
 from tests.chaos.jobs import (
     KINDS,
     QUESTIONS,
@@ -123,11 +123,19 @@ EXTRA: tuple[tuple[str, int, Maker], ...] = (
 )
 KINDS_HERE = tuple((kind, weight, maker) for kind, weight, maker in KINDS if kind != "hog") + EXTRA  # a pause is a hog
 
+_DYING = tuple(one for one in KINDS_HERE if one[0] in {"fatal", "hopeless", "hasty"})
+
+
+def _has_dead(seed: int) -> bool:
+    """Each tenth seed is about dead letters."""
+    return seed % 10 == 7
+
 
 def job_of(seed: int, number: int, span: Span) -> Plan:
     """The job of this number: its tenant, its name, its priority, and all that is done with it."""
     draw = random.Random(f"{seed}/job/{number}")
-    kind, _, maker = draw.choices(KINDS_HERE, [weight for _, weight, _ in KINDS_HERE])[0]
+    kinds = _DYING if _has_dead(seed) and number % 2 == 0 else KINDS_HERE
+    kind, _, maker = draw.choices(kinds, [weight for _, weight, _ in kinds])[0]
     made = _elsewhere(seed, number, maker(draw, span))
     # Now and then a name that each tenant has a job of.
     name = f"job-{number // len(TENANTS)}" if draw.random() < 0.3 else f"{kind}-{number}"
@@ -135,7 +143,7 @@ def job_of(seed: int, number: int, span: Span) -> Plan:
     made = _its_own(replace(made, name=name, tenant=TENANTS[number % len(TENANTS)], body=body), number)
     made = replace(made, rhythm=_in_window(made, made.body["schedule"], made.rhythm))
     errands = _ERRANDS.get(kind, _of_chaos(kind))(made, draw, span)
-    asked = _asked(made, draw, span)
+    asked = [*_asked(made, draw, span), *_of_the_dead(seed, number, made, span)]
     return replace(made, errands=tuple(sorted((*errands, *asked), key=lambda errand: errand.at_ms)))
 
 
@@ -149,6 +157,17 @@ def _elsewhere(seed: int, number: int, plan: Plan) -> Plan:
         return plan
     over = {"overMs": draw.choice((0, 5, 300)), "silentUntil": draw.choice((0, 0, 1))}
     return replace(plan, body={**plan.body, "payload": {**does, **over}, "timeoutSec": 5})
+
+
+def _of_the_dead(seed: int, number: int, plan: Plan, span: Span) -> list[Errand]:
+    """What a job has dead is redriven by orders, some of which are taken back, or is discarded."""
+    draw = random.Random(f"{seed}/dead/{number}")
+    if not _has_dead(seed) or (plan.expect is not Expect.DIE and "runDeadlineSec" not in plan.body):
+        return []
+    from_ms = plan.rhythm.at_ms - span.start_ms if isinstance(plan.rhythm, Once) else plan.submit_at_ms
+    until_ms = span.last_tick_ms - _ENDS_MS
+    wishes = [wish for wish in (Wish.ORDER, Wish.ORDER, Wish.CANCEL_ORDER, Wish.DISCARD) if draw.random() < 0.6]
+    return [Errand(at_ms=draw.randint(min(from_ms + 300, until_ms), until_ms), wish=wish) for wish in wishes]
 
 
 def _its_own(plan: Plan, number: int) -> Plan:

@@ -12,6 +12,7 @@ from tickwright.domain.executions import Execution, key_of_occupant
 from tickwright.domain.ids import ExecutionRef, tick_key
 from tickwright.domain.jobs import Head, JobStatus, Overlap
 from tickwright.domain.journal import Entry, Page
+from tickwright.domain.redrive_orders import Order, OrderStatus
 from tickwright.domain.transitions import TERMINAL
 from tickwright.domain.transitions import State as Life
 
@@ -22,6 +23,7 @@ class Monitors:
 
     state: State
     found: list[Violation] = field(default_factory=list)
+    _opened_by: set[tuple[str, ExecutionRef]] = field(default_factory=set)  # an order, and what it has redriven
 
     def on_commit(self, commit: Commit) -> None:
         """Judge one write."""
@@ -35,6 +37,8 @@ class Monitors:
                 self._note(new.job_id, _head_moved(old, new))
                 self._note(new.job_id, self._occupied(old, new))
                 self._note(new.job_id, self._decided(old, new))
+            case (Order() as old, Order() as new):
+                self._note("-", self._moved_on(old, new))
             case _:
                 return
 
@@ -58,6 +62,17 @@ class Monitors:
         head = self.state.heads[new.job_id]
         if new.generation != old.generation and head.overlap is Overlap.SKIP and head.active != new.occupant():
             yield "OverlapPolicy", f"{new.key} was redriven, and {head.active} has its job's place"
+
+    def _moved_on(self, old: Order, new: Order) -> Iterator[tuple[str, str]]:
+        """An order opens one at a time, each once, and nothing once it has ended."""
+        if old.status is not OrderStatus.RUNNING:
+            yield "TerminalIsFinal", f"order {new.order_id} went on from {old.status.value}"
+        if new.redriven == old.redriven:
+            return
+        mine = (new.order_id, old.hand[0].ref)
+        if new.redriven != old.redriven + 1 or mine in self._opened_by:
+            yield "OrderOpensOnce", f"order {new.order_id} opened {old.hand[0].ref} as its {new.redriven}th"
+        self._opened_by.add(mine)
 
     def _decided(self, old: Head, new: Head) -> Iterator[tuple[str, str]]:
         if new.fired_through == old.fired_through or new.last_ref is None:
@@ -112,6 +127,8 @@ def _holder_of(row: Execution) -> tuple[Life, int]:
 
 
 def _ended_moved(old: Execution, new: Execution) -> Iterator[tuple[str, str]]:
+    if old.discarded is not None and new.discarded != old.discarded:
+        yield "TerminalIsFinal", f"{new.key} was discarded, and is {new.state.value} at {new.lease_epoch}"
     if new.state is not old.state or new.result != old.result:
         yield "TerminalIsFinal", f"{new.key}: {old.state.value} -> {new.state.value}"
     if not new.owed <= old.owed:

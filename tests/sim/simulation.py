@@ -38,6 +38,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
 from tickwright.domain.limits import Durations
 from tickwright.domain.pools import FARGATE
+from tickwright.domain.redrive_orders import OrderStatus
 from tickwright.domain.transitions import State as Life
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
@@ -292,6 +293,7 @@ class Simulation:
         times += [head.next_run_at - ahead for head in self.state.heads.values() if head.next_run_at is not None]
         rows = (row for rows in self.state.executions.values() for row in rows.values())
         times += [row.wait_at - ahead for row in rows if row.wait_at is not None]
+        times += [order.next_at for order in self.state.orders() if order.status is OrderStatus.RUNNING]
         return min(times, default=None)
 
     # --- the verdict ---------------------------------------------------------------------------------------------
@@ -312,7 +314,7 @@ class Simulation:
             lag_ms=self.plan.lag_ms,
             apart_ms=_reach_ms([0, *(off_ms for clock in self._clocks for off_ms in clock.offsets_ms())]),
             back_ms=max(_reach_ms(clock.offsets_ms()) for clock in self._clocks),
-            broken=[*self.telemetry.broken, *driver.broken],
+            broken=[*self.telemetry.broken, *driver.broken, *self._unended()],
         )
         self.seen.update({f"event.{name}": count for name, count in self.telemetry.counts.items()})
         self.seen.update({f"fault.{kind.value}": count for kind, count in self.network.struck.items()})
@@ -325,6 +327,9 @@ class Simulation:
             commits=self.commits,
             trace=self._trace.hexdigest() if self.traced else None,
         )
+
+    def _unended(self) -> list[str]:
+        return [f"order {one.order_id} is RUNNING" for one in self.state.orders() if one.status is OrderStatus.RUNNING]
 
     def _note(self, commit: Commit) -> None:
         self.commits += 1

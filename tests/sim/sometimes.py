@@ -23,6 +23,9 @@ _NOT_HERE = frozenset(
         EventName.LOOP_BROKE,
         EventName.TICK_POISONED,  # bugs: each is a violation
         EventName.JOB_AIMED_ANEW,  # zone rules do not change within a minute
+        EventName.LOG_NOT_KEPT,  # runs say nothing here
+        EventName.PLACES_COUNTED,
+        EventName.PROTECTION_REFUSED,  # the fleet's, which is not simulated
     }
 )
 _REASONS = (
@@ -59,6 +62,7 @@ _REFUSALS = (
     "run_now.version_conflict",
     "redrive.overlap",
     "redrive.job_over",
+    "cancel_order.order_over",
 )
 _POLICIES = (
     *(f"overlap.{overlap.value}" for overlap in Overlap),
