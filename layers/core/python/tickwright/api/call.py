@@ -34,13 +34,14 @@ def _no_link(_execution: Execution) -> str | None:
 class Api:
     """An installation's API. `behind_gateway`: callers come from API Gateway's authorizer, and from nowhere else.
 
+    `page_secret`: signs the tokens that page through lists; a program that serves no list needs none.
     `second_engine`: whom creation and previews ask beside our own; without one nobody is asked. `targets`: which
     resources of AWS a job may name. `webhook_key`: what the tenants' signing secrets are made from, if any are.
     `log_link`: where a browser finds all that an execution's workers have logged; None where there is no such place.
     """
 
     kit: Kit
-    page_secret: bytes = field(repr=False)
+    page_secret: bytes = field(default=b"", repr=False)
     behind_gateway: bool = False
     second_engine: SecondEngine | None = None
     targets: AllowedTargets = field(default_factory=AllowedTargets)
@@ -89,11 +90,16 @@ class Call:
 
     def after_key(self, token: str | None) -> str | None:
         """Where the page that the token stands for begins."""
-        return None if token is None else key_of_token(self.api.page_secret, self._list_name(), token)
+        return None if token is None else key_of_token(self._page_secret, self._list_name(), token)
 
     def next_token(self, key: str | None) -> str | None:
         """The token of the next page."""
-        return None if key is None else page_token(self.api.page_secret, self._list_name(), key)
+        return None if key is None else page_token(self._page_secret, self._list_name(), key)
+
+    @property
+    def _page_secret(self) -> bytes:
+        assert self.api.page_secret, "an empty secret would sign what anybody could sign"
+        return self.api.page_secret
 
     def _list_name(self) -> ListName:
         filters = tuple((name, value) for name, value in self.request.query if name not in {"limit", "nextToken"})

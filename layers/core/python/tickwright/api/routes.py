@@ -5,7 +5,7 @@ people, costs no import, and every refusal is ours (SEM-API-1).
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -188,11 +188,14 @@ ROUTES: tuple[Route, ...] = (
 # fmt: on
 
 
-def routes_at(path: str) -> Iterable[tuple[Route, dict[str, str]]]:
+# Those that wait: on AWS a function of their own serves them, so that they take no other request's place.
+CLAIMS = tuple(route for route in ROUTES if route.endpoint is pools.claim)
+
+def routes_at(path: str, routes: Sequence[Route] = ROUTES) -> Iterable[tuple[Route, dict[str, str]]]:
     """Every method of the path, with what stands for its parameters; a path without any goes before one with."""
     literal: list[tuple[Route, dict[str, str]]] = [
-        (route, {}) for route in ROUTES if route.path == path and "{" not in path
+        (route, {}) for route in routes if route.path == path and "{" not in path
     ]
     if literal:
         return literal
-    return [(route, match.groupdict()) for route in ROUTES if (match := route.pattern.fullmatch(path)) is not None]
+    return [(route, match.groupdict()) for route in routes if (match := route.pattern.fullmatch(path)) is not None]

@@ -6,7 +6,7 @@ SEM-TENANT-1.
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tickwright.api.bodies import MayBeAbsent
@@ -15,7 +15,7 @@ from tickwright.api.etags import etag_of, is_current
 from tickwright.api.exchange import Caller, Request, Response
 from tickwright.api.keys import look_up
 from tickwright.api.problems import INTERNAL, UNAVAILABLE, Refused, granted, invalid, problem_response
-from tickwright.api.routes import Route, routes_at
+from tickwright.api.routes import ROUTES, Route, routes_at
 from tickwright.api.shapes import shaped
 from tickwright.api.strict_json import read_json
 from tickwright.domain.outcomes import Code, Refusal
@@ -29,12 +29,12 @@ _NO_PATH = Refusal(
 _NO_CALLER = Refusal(code=Code.UNAUTHENTICATED, detail="The request did not come through the authorizer.")
 
 
-async def answer(api: Api, request: Request) -> Response:
-    """Answer any request whatever; never raises."""
+async def answer(api: Api, request: Request, routes: Sequence[Route] = ROUTES) -> Response:
+    """Answer any request whatever; never raises. `routes`: those that this program serves."""
     sent_id = request.header("x-request-id") or ""
     request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else api.kit.entropy.token()
     try:
-        response = _unless_current(request, await _answered(api, request, request_id))
+        response = _unless_current(request, await _answered(api, request, request_id, routes))
     except Refused as refused:
         response = problem_response(refused.refusal, request_id, refused.headers)
     except Unavailable:
@@ -47,8 +47,8 @@ async def answer(api: Api, request: Request) -> Response:
     return replace(response, headers=headers)
 
 
-async def _answered(api: Api, request: Request, request_id: str) -> Response:
-    route, params = _route(request)
+async def _answered(api: Api, request: Request, request_id: str, routes: Sequence[Route]) -> Response:
+    route, params = _route(request, routes)
     caller = None if route.is_open else await _caller(api, request)
     if caller is not None:
         _check_scope(route, caller)
@@ -66,8 +66,8 @@ async def _answered(api: Api, request: Request, request_id: str) -> Response:
     return await route.endpoint(call)
 
 
-def _route(request: Request) -> tuple[Route, Mapping[str, str]]:
-    there = list(routes_at(request.path))
+def _route(request: Request, routes: Sequence[Route]) -> tuple[Route, Mapping[str, str]]:
+    there = list(routes_at(request.path, routes))
     if not there:
         raise Refused(_NO_PATH)
     for route, params in there:
