@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from tests.api.client import A_JOB, Client
+from tickwright.api.openapi import document
+from tickwright.api.shapes import PATTERNS_SAY
 from tickwright.domain import limits
 
 
@@ -251,3 +253,32 @@ async def test_a_refusal_shows_little_of_what_was_sent(acme: Client) -> None:
     got = await acme.post("/v1/jobs", A_JOB | {"priority": "x" * 100_000})
 
     assert len(json.dumps(got.json)) < 1_000
+
+
+def patterns_in(schema: object) -> set[str]:
+    """Every pattern that a part of the document holds a text or a name to."""
+    if isinstance(schema, dict):
+        here = {schema["pattern"]} if isinstance(schema.get("pattern"), str) else set()
+        here |= set(schema.get("patternProperties", {}))
+        return here.union(*(patterns_in(part) for part in schema.values()))
+    return set().union(*(patterns_in(part) for part in schema)) if isinstance(schema, list) else set()
+
+
+def test_every_pattern_is_told_in_words() -> None:
+    """A person who has mistyped an id is not shown a regular expression; and no words are left over."""
+    found = patterns_in(document()["components"]["schemas"])
+
+    assert found
+    assert found == set(PATTERNS_SAY)
+
+
+async def test_a_text_that_fits_no_pattern_is_refused_in_words(acme: Client) -> None:
+    """In a body and in a query alike."""
+    path = "/v1/dead-letters"
+    got = [
+        await acme.post(f"{path}/redrives", {"filter": {"jobId": "nightly"}}),
+        await acme.get(f"{path}/groups?jobId=nightly"),
+    ]
+    words = "Write an id as an answer has it: 26 small letters and digits from 2 to 7; it is 'nightly'."
+
+    assert [one.json["errors"][0]["message"] for one in got] == [words] * 2

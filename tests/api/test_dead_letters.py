@@ -8,6 +8,7 @@ from tests.api.client import Client
 from tests.api.test_executions import a_running_one, claim_again
 from tickwright.domain import limits
 from tickwright.loops.watch import WatchLoop
+from tickwright.services import dead_letters
 
 
 async def a_dead_one(client: Client, error: str = "Broken", **shown: object) -> str:
@@ -67,10 +68,38 @@ async def test_the_dead_are_grouped_by_what_they_died_of(acme: Client) -> None:
         ("DbError", 1, 1),
     ]
     assert sorted(got["groups"][0]["executionIds"]) == sorted(ids[1:])
-    assert not got["truncated"]
+    assert (got["groupsInAll"], got["exact"]) == (2, True)
     assert (await acme.get(f"/v1/dead-letters/groups?fingerprint={got['groups'][1]['fingerprint']}")).json[
         "groups"
     ] == got["groups"][1:]
+
+
+@pytest.mark.sem("SEM-DLQ-1")
+async def test_the_biggest_groups_are_shown_up_to_the_limit(acme: Client) -> None:
+    """The answer says how many there are in all; there are no pages, and what it does not know is refused."""
+    for error in ("DbError", "Closed", "Closed"):
+        await a_dead_one(acme, error)
+    path = "/v1/dead-letters/groups"
+    got = (await acme.get(f"{path}?limit=1")).json
+    refused = [(await acme.get(f"{path}?{query}")).errors() for query in ("limit=0", "nextToken=x", "jobID=x")]
+
+    assert ([group["class"] for group in got["groups"]], got["groupsInAll"], got["exact"]) == (["Closed"], 2, True)
+    assert refused == [
+        [("query:limit", "out_of_range")],
+        [("query:nextToken", "unknown_field")],
+        [("query:jobID", "unknown_field")],
+    ]
+
+
+@pytest.mark.sem("SEM-DLQ-1")
+async def test_groups_say_when_there_were_more_to_look_at(acme: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then they are of the newest deaths alone, and not exact."""
+    ids = [await a_dead_one(acme, "Closed") for _ in range(3)]
+    monkeypatch.setattr(dead_letters, "_PAGE", 1)
+    monkeypatch.setattr(limits, "DEAD_LOOKED_AT_MAX", 2)
+    got = (await acme.get("/v1/dead-letters/groups")).json
+
+    assert (got["groups"][0]["count"], got["exact"]) == (len(ids) - 1, False)
 
 
 @pytest.mark.sem("SEM-DLQ-1", "SEM-SECRET-1")
@@ -117,11 +146,36 @@ async def test_an_order_is_counted_given_followed_and_carried_out(acme: Client) 
     ]
 
 
+@pytest.mark.sem("SEM-DLQ-2", "SEM-DLQ-3")
+@pytest.mark.parametrize("path", ["/v1/dead-letters/redrives", "/v1/dead-letters/discard"])
+async def test_all_that_has_died_is_meant_only_where_a_request_says_so(acme: Client, path: str) -> None:
+    """An empty filter, or none, is refused by a redrive and a discard in the same words; dry runs are no exception."""
+    for _ in range(2):
+        await a_dead_one(acme)
+    usual = {"reason": "all of it"} if path.endswith("discard") else {}
+    asked: list[dict[str, Any]] = [
+        {"filter": {}},
+        {"filter": {"errorClass": None}},
+        {"filter": {}, "dryRun": True},
+        {"filter": {"errorClass": "Broken"}, "all": True},
+    ]
+    refused = [(await acme.post(path, usual | body)).errors() for body in asked]
+    dry = (await acme.post(path, usual | {"all": True, "dryRun": True})).json
+    still = await listed(acme)
+    done = await acme.post(path, usual | {"all": True, "filter": {}})
+    await WatchLoop(acme.api.kit).look()
+
+    assert refused == [[("/filter", "empty")]] * 3 + [[("/all", "one_of_two")]]
+    assert (dry["count"], dry["truncated"], len(dry["sample"]), len(still)) == (2, False, 2, 2)
+    assert done.status in {200, 202}
+    assert await listed(acme) == []
+
+
 @pytest.mark.sem("SEM-DLQ-2")
 async def test_an_order_that_was_cancelled_does_nothing(acme: Client, rival: Client) -> None:
     """It is final, and is said again; another tenant has no such order."""
     dead = await a_dead_one(acme)
-    given = (await acme.post("/v1/dead-letters/redrives", {"filter": {}})).json
+    given = (await acme.post("/v1/dead-letters/redrives", {"all": True})).json
     path = f"/v1/dead-letters/redrives/{given['orderId']}"
     strange = await rival.send("POST", f"{path}/cancel")
     cancelled = [await acme.send("POST", f"{path}/cancel") for _ in range(2)]
@@ -137,12 +191,12 @@ async def test_an_order_needs_a_key_and_a_filter_that_makes_sense(acme: Client) 
     """Each refusal names the member."""
     path = "/v1/dead-letters/redrives"
     refused = [
-        (await acme.send("POST", path, {"filter": {}})).code,
+        (await acme.send("POST", path, {"all": True})).code,
         (await acme.post(path, {})).errors()[0],
         (await acme.post(path, {"filter": {"since": "soon"}})).errors()[0],
         (await acme.post(path, {"filter": {"jobId": "x"}})).errors()[0],
-        (await acme.post(path, {"filter": {}, "ratePerMin": 0})).errors()[0],
-        (await acme.post(path, {"filter": {}, "canary": {"first": 100}})).errors()[0],
+        (await acme.post(path, {"all": True, "ratePerMin": 0})).errors()[0],
+        (await acme.post(path, {"all": True, "canary": {"first": 100}})).errors()[0],
         (await acme.get("/v1/dead-letters?until=soon")).errors()[0],
     ]
 
@@ -160,13 +214,13 @@ async def test_an_order_needs_a_key_and_a_filter_that_makes_sense(acme: Client) 
 async def test_a_tenant_has_a_few_orders_at_a_time(acme: Client) -> None:
     """One more is refused until one has ended."""
     path = "/v1/dead-letters/redrives"
-    given = [await acme.post(path, {"filter": {}}) for _ in range(limits.ORDERS_OPEN_MAX)]
-    refused = await acme.post(path, {"filter": {}})
+    given = [await acme.post(path, {"all": True}) for _ in range(limits.ORDERS_OPEN_MAX)]
+    refused = await acme.post(path, {"all": True})
     await acme.send("POST", f"{path}/{given[0].json['orderId']}/cancel")
 
     assert {got.status for got in given} == {202}
     assert (refused.status, refused.code) == (409, "too_many_orders")
-    assert (await acme.post(path, {"filter": {}})).status == 202
+    assert (await acme.post(path, {"all": True})).status == 202
 
 
 @pytest.mark.sem("SEM-DLQ-3")
@@ -198,19 +252,21 @@ async def test_dead_ones_are_discarded_by_name_each_with_its_outcome(acme: Clien
 
 @pytest.mark.sem("SEM-DLQ-3")
 async def test_dead_ones_are_discarded_by_filter(acme: Client) -> None:
-    """The same request again goes on with what is left."""
+    """A dry run counts them and writes nothing; the same request again goes on with what is left."""
     ids = [await a_dead_one(acme, error) for error in ("DbError", "Closed", "Closed")]
     body = {"filter": {"errorClass": "Closed"}, "reason": "known"}
+    dry = (await acme.send("POST", "/v1/dead-letters/discard", body | {"dryRun": True})).json
+    before = await listed(acme)
+    named = await acme.send(
+        "POST", "/v1/dead-letters/discard", {"executionIds": ids, "reason": "known", "dryRun": True}
+    )
     got = [(await acme.send("POST", "/v1/dead-letters/discard", body)).json for _ in range(2)]
     both = await acme.send("POST", "/v1/dead-letters/discard", body | {"executionIds": ids})
 
-    empty = [
-        await acme.send("POST", "/v1/dead-letters/discard", {"filter": asked, "reason": "all"})
-        for asked in ({}, {"errorClass": None})
-    ]
-
     assert [(one["discarded"], one["more"]) for one in got] == [(2, False), (0, False)]
-    assert [one.errors() for one in empty] == [[("/filter", "empty")]] * 2
+    assert (dry["count"], dry["truncated"], sorted(before)) == (2, False, sorted(ids))
+    assert sorted(one["executionId"] for one in dry["sample"]) == sorted(ids[1:])
+    assert named.errors() == [("/dryRun", "not_with_names")]
     assert both.errors() == [("/executionIds", "one_of_two")]
     assert await listed(acme) == [ids[0]]
 

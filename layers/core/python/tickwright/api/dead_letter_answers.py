@@ -57,15 +57,17 @@ DeadGroupJson = TypedDict(
 class DeadGroupsJson(TypedDict):
     """Dead executions by fingerprint, the biggest group first; of each some jobs and the newest executions.
 
-    `truncated`: only the newest deaths were looked at; narrow the stretch of time to see others.
+    `groupsInAll`: how many there are, also past the limit. Not `exact`: only the newest deaths were looked at, and
+    there may be more groups, and more in each; narrow the stretch of time to count others.
     """
 
     groups: list[DeadGroupJson]
-    truncated: bool
+    groupsInAll: int
+    exact: bool
 
 
 class DryRunJson(TypedDict):
-    """What an order would begin with, and a few of it. `truncated`: there are more than could be counted."""
+    """What an order or a discard would begin with, and a few of it. `truncated`: there are more than were counted."""
 
     count: int
     truncated: bool

@@ -5,7 +5,8 @@ Must not know the rules behind the shapes. Promise: SEM-API-1.
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from tickwright.api.bodies import Moment, Query
 from tickwright.api.shapes import Shape
@@ -34,12 +35,20 @@ class DeadLettersQuery(Wanted, Query):
     """Which dead executions to list, newest death first; what is left out does not matter."""
 
 
-class GroupsQuery(Wanted, Query):
-    """Which dead executions to group; as for the list, but there are no pages."""
+class GroupsQuery(Wanted):
+    """Which dead executions to group; as for the list, but there are no pages: the biggest groups are shown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+
+    limit: Annotated[int, Field(ge=1, le=limits.LIST_PAGE_MAX)] = limits.LIST_PAGE_DEFAULT
 
 
 class DeadFilterBody(Wanted, Shape):
-    """Which dead executions; what is left out does not matter: `{}` means all, which no discard takes."""
+    """Which dead executions; what is left out does not matter, and one of them must be there: `all` says the rest."""
+
+
+_ALL_SAYS = "All that has died, in place of `filter`, which may not be empty."
+_DRY_RUN_SAYS = "Nothing is written, and the answer, 200, is a count and a few."
 
 
 class CanaryBody(Shape):
@@ -52,22 +61,23 @@ class CanaryBody(Shape):
 class RedriveOrderBody(Shape):
     """An order to redrive what a filter finds among what has died by now."""
 
-    filter: DeadFilterBody
-    only_count: bool = Field(
-        default=False, alias="dryRun", description="Nothing is written, and the answer, 200, is a count and a few."
-    )
+    filter: DeadFilterBody | None = None
+    everything: bool = Field(default=False, alias="all", description=_ALL_SAYS)
+    only_count: bool = Field(default=False, alias="dryRun", description=_DRY_RUN_SAYS)
     rate_per_min: Annotated[int, Field(ge=1, le=RATE_PER_MIN_MAX)] = RATE_PER_MIN_DEFAULT
     canary: CanaryBody | None = None
 
 
 class DiscardBody(Shape):
-    """Take dead executions off the list: these, or what a filter finds now."""
+    """Take dead executions off the list: these, or what a filter finds now, or all."""
 
     execution_ids: (
         Annotated[list[Annotated[str, Field(max_length=_ID_CHARS_MAX)]], Field(min_length=1, max_length=_IDS_AT_ONCE)]
         | None
     ) = None
     filter: DeadFilterBody | None = None
+    everything: bool = Field(default=False, alias="all", description=_ALL_SAYS)
+    only_count: bool = Field(default=False, alias="dryRun", description=f"{_DRY_RUN_SAYS} Not beside executionIds.")
     reason: ReasonText
 
 

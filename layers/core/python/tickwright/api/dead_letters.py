@@ -14,7 +14,6 @@ from tickwright.api.dead_letter_answers import (
     RedriveOrdersJson,
 )
 from tickwright.api.dead_letter_bodies import (
-    DeadFilterBody,
     DeadLettersQuery,
     DiscardBody,
     GroupsQuery,
@@ -62,10 +61,12 @@ async def list_all(call: Call) -> Response:
 
 async def list_groups(call: Call) -> Response:
     """GET /v1/dead-letters/groups."""
-    found = await group_dead(call.kit, call.tenant_id, _wanted(call.asked(GroupsQuery), _FOUND))
+    query = call.asked(GroupsQuery)
+    found = await group_dead(call.kit, call.tenant_id, _wanted(query, _FOUND))
     answer: DeadGroupsJson = {
-        "groups": [dead_group_json(group) for group in found.groups],
-        "truncated": not found.exact,
+        "groups": [dead_group_json(group) for group in found.groups[: query.limit]],
+        "groupsInAll": len(found.groups),
+        "exact": found.exact,
     }
     return json_response(200, answer)
 
@@ -79,9 +80,9 @@ async def get(call: Call) -> Response:
 async def order(call: Call) -> Response:
     """POST /v1/dead-letters/redrives."""
     body = call.read(RedriveOrderBody)
-    wanted = _wanted(body.filter, _BODY)
+    wanted = _meant(body)
     if body.only_count:
-        return json_response(200, dry_run_json(await count_dead(call.kit, call.tenant_id, wanted)))
+        return await _counted(call, wanted)
     request = required_key(call.request, call.value)
     canary = body.canary
     ordered = Ordered(
@@ -111,23 +112,41 @@ async def cancel_one_order(call: Call) -> Response:
 async def discard(call: Call) -> Response:
     """POST /v1/dead-letters/discard."""
     body = call.read(DiscardBody)
-    if (body.execution_ids is None) == (body.filter is None):
-        raise invalid("/executionIds", "one_of_two", "Send either executionIds or filter, and not both.")
-    if body.filter is not None:
-        done = await discard_found(call.kit, call.tenant_id, _meant(body.filter), body.reason)
-        return _discarded(done.discarded, done.refused, more=not done.exact)
-    named = await discard_each(call.kit, call.tenant_id, list(dict.fromkeys(body.execution_ids or ())), body.reason)
+    if (body.execution_ids is None) == (body.filter is None and not body.everything):
+        raise invalid("/executionIds", "one_of_two", "Send either executionIds or filter (or all), and not both.")
+    if body.execution_ids is None:
+        return await _discard_found(call, body)
+    if body.only_count:
+        raise invalid("/dryRun", "not_with_names", "What is named need not be counted; leave dryRun out.")
+    named = await discard_each(call.kit, call.tenant_id, list(dict.fromkeys(body.execution_ids)), body.reason)
     outcomes = [_outcome(call, name, outcome) for name, outcome in named.items()]
     refused = sum("problem" in outcome for outcome in outcomes)
     return _discarded(len(outcomes) - refused, refused, outcomes=outcomes)
 
 
-def _meant(asked: DeadFilterBody) -> DeadFilter:
-    """What a filter means; one whose members were forgotten would give up all that has died."""
-    wanted = _wanted(asked, _BODY)
-    if wanted == DeadFilter():
-        remedy = 'It is empty and would mean everything; say which, or until when: {"until": "2026-12-01T00:00:00Z"}.'
-        raise invalid("/filter", "empty", remedy)
+async def _discard_found(call: Call, body: DiscardBody) -> Response:
+    wanted = _meant(body)
+    if body.only_count:
+        return await _counted(call, wanted)
+    done = await discard_found(call.kit, call.tenant_id, wanted, body.reason)
+    return _discarded(done.discarded, done.refused, more=not done.exact)
+
+
+async def _counted(call: Call, wanted: DeadFilter) -> Response:
+    """A dry run."""
+    return json_response(200, dry_run_json(await count_dead(call.kit, call.tenant_id, wanted)))
+
+
+def _meant(body: RedriveOrderBody | DiscardBody) -> DeadFilter:
+    """What a bulk request means; a filter whose members were forgotten would move all that has died."""
+    wanted = DeadFilter() if body.filter is None else _wanted(body.filter, _BODY)
+    if body.everything and wanted != DeadFilter():
+        raise invalid("/all", "one_of_two", "It means everything, and filter does not; send one of them.")
+    if not body.everything and body.filter is None:
+        raise invalid("/filter", "missing", 'It is required; say which are meant, or send "all": true.')
+    if not body.everything and wanted == DeadFilter():
+        remedy = 'It is empty and would mean everything; say which, such as {"until": "2026-12-01T00:00:00Z"}, or send '
+        raise invalid("/filter", "empty", remedy + '"all": true.')
     return wanted
 
 

@@ -142,7 +142,8 @@ ROUTES: tuple[Route, ...] = (
           says="Cancel an order to redrive"),
     Route(method="POST", path=f"{_LETTERS}/discard", endpoint=dead_letters.discard, scope=_DEAD,
           body=dead_letter_bodies.DiscardBody, answer=dead_letter_answers.DiscardedJson,
-          says="Take dead executions off the list, with a reason"),
+          validated=dead_letter_answers.DryRunJson,
+          says="Take dead executions off the list, with a reason, or say what that would be"),
     Route(method="GET", path=f"{_LETTERS}/{{executionId}}", endpoint=dead_letters.get, scope=_DEAD,
           answer=dead_letter_answers.DeadLetterJson, headers=("If-None-Match",),
           says="Get a dead execution with what it was given"),
@@ -187,9 +188,9 @@ ROUTES: tuple[Route, ...] = (
 )
 # fmt: on
 
-
 # Those that wait: on AWS a function of their own serves them, so that they take no other request's place.
 CLAIMS = tuple(route for route in ROUTES if route.endpoint is pools.claim)
+
 
 def routes_at(path: str, routes: Sequence[Route] = ROUTES) -> Iterable[tuple[Route, dict[str, str]]]:
     """Every method of the path, with what stands for its parameters; a path without any goes before one with."""

@@ -119,6 +119,18 @@ _REMEDIES: Mapping[str, str] = {
     "extra_forbidden": "There is no such field; leave it out, or look up its name in /v1/openapi.json.",
     "union_tag_not_found": "It is required: say which kind it is.",
 }
+# What each pattern of a body allows, in words: that is what a person can go by.
+PATTERNS_SAY: Mapping[str, str] = {
+    r"^[a-z2-7]{26}$": "an id as an answer has it: 26 small letters and digits from 2 to 7",
+    r"^[\x21-\x7E]+$": "printable ASCII without blanks",
+    r"^[\x21-\x7E]{1,128}$": "1 to 128 characters of printable ASCII without blanks",
+    r"^[\x20-\x7E]*$": "printable ASCII in one line",
+    r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$": "up to 64 letters, digits and the marks that a header's name may have",
+    r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$": "up to 128 letters, digits and _ . : -, beginning with none of . : -",
+    r"^[A-Za-z0-9_-]{1,255}$": "up to 255 letters, digits, _ and -",
+    r"^subnet-[a-z0-9]+$": "a subnet's id, such as subnet-0a1b2c3d",
+    r"^sg-[a-z0-9]+$": "a security group's id, such as sg-0a1b2c3d",
+}
 _OUT_OF_RANGE = frozenset({"greater_than_equal", "greater_than", "less_than_equal", "less_than", "finite_number"})
 
 
@@ -144,10 +156,15 @@ def _remedy(detail: ErrorDetails) -> str:
             return "It is empty; write at least one character, or leave out what may be absent."
         case "value_error":
             return str(context["error"])
+        case "string_pattern_mismatch" if context["pattern"] in PATTERNS_SAY:
+            return _with_input(f"Write {PATTERNS_SAY[context['pattern']]}", detail)
         case _:
-            said = detail["msg"].removeprefix("Input ").capitalize()
-            # A header may be a secret, and refusals are logged by those who get them.
-            return f"{said}." if "headers" in detail["loc"] else f"{said}; it is {_shown(detail['input'])}."
+            return _with_input(detail["msg"].removeprefix("Input ").capitalize(), detail)
+
+
+def _with_input(said: str, detail: ErrorDetails) -> str:
+    # A header may be a secret, and refusals are logged by those who get them.
+    return f"{said}." if "headers" in detail["loc"] else f"{said}; it is {_shown(detail['input'])}."
 
 
 def _shown(value: object) -> str:
