@@ -104,6 +104,8 @@ def changes_of(old: Execution) -> Iterator[Any]:
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER)
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=Noted(checkpoint="1"))
         yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, seen_lease_until=lease)
+        noted = Noted(checkpoint="1")
+        yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=noted, seen_lease_until=lease)
         yield StrikeOwed(ref=ref, seen_epoch=epoch, ttl=TTL + 1)
         yield Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=3, run_deadline_at=LATER)
         yield Discard(ref=ref, seen_epoch=epoch, now=NOW, reason="nobody wants it")

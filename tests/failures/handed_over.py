@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from tests.failures.use_cases import Attempt, granted
 from tests.support.builders import TENANT
 from tests.support.kits import World
+from tests.support.steps import lease_over_ms
 from tickwright.domain.attempts import Failure, HandedOver, Success, UserResult, an_error
 from tickwright.domain.executions import Noted
 from tickwright.ports.runner import Invocation
 from tickwright.services.kit import Kit
-from tickwright.services.report import report_failure, report_success
+from tickwright.services.report import report_failure, report_heartbeat, report_success
 
 NOTED = Noted(progress=0.5, checkpoint="7")
 FLAKY = Failure(error=an_error("Flaky", "over there"))
@@ -67,6 +68,37 @@ class FailElsewhere(CompleteElsewhere):
         await Attempt.after(self, world, acknowledged=acknowledged)
         row = await world.only_execution()
         assert (row.result, row.attempt, len(world.runner.starts)) == ("1", 2, 2)
+
+
+@dataclass(repr=False)
+class KeepElsewhere(HandOver):
+    """Whoever has gone on with it says once that it lives, and is never heard of again."""
+
+    is_request: bool = True
+    kept_at: int = 0
+
+    async def prepare(self, world: World) -> None:
+        """It was handed over."""
+        await super().prepare(world)
+        await world.work_on(world.worker(), self.received)
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """A heartbeat by its id and epoch."""
+        self.kept_at = world.clock.now()
+        beat = report_heartbeat(kit, TENANT, self.received.hint.ref.id, epoch=1, worker="elsewhere", noted=NOTED)
+        return granted(await beat)
+
+    async def again(self, kit: Kit, world: World) -> object:
+        """The next heartbeat."""
+        return await self.act(kit, world)
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """What was acknowledged holds it to the lease: the next attempt comes once that is over, not once all is."""
+        await super().after(world, acknowledged=acknowledged)
+        row, (_, second) = await world.only_execution(), world.runner.starts
+        waited_ms = lease_over_ms(world) + world.durations.watch_ms + round(self.backoff_s * 1_000)
+        assert (row.attempt, row.result) == (2, "1")
+        assert not acknowledged or second.at - self.kept_at <= waited_ms
 
 
 @dataclass(repr=False)

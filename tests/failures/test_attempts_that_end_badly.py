@@ -11,7 +11,7 @@ from tests.support.builders import TENANT
 from tests.support.faulty import AnswerT, Call
 from tests.support.kits import World
 from tests.support.ledger import check_all
-from tests.support.steps import DAY, HOUR, MINUTE, a_worker, for_a_while
+from tests.support.steps import DAY, HOUR, MINUTE, a_worker, for_a_while, lease_over_ms
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, HandedOver, NotRun, Success, UserResult, an_error
 from tickwright.domain.events import EventName
@@ -22,6 +22,7 @@ from tickwright.domain.transitions import State
 from tickwright.loops.watch import WatchLoop
 from tickwright.ports.runner import Invocation
 from tickwright.services.redrive import redrive
+from tickwright.services.report import Extended, report_heartbeat
 
 Hangs = Callable[[World, Invocation], Awaitable[UserResult]]
 FAST = {"maxAttempts": 3, "backoff": {"initialSec": 1, "jitter": "none"}}
@@ -171,6 +172,33 @@ async def test_b143_poison_ends_after_its_attempts_whatever_it_does_to_its_worke
         assert (done.state, done.attempt) == (State.SUCCEEDED, 1)
         assert (done.finished_at or 0) - done.scheduled_at < 10_000
     await world.close()
+
+
+# --- elsewhere --------------------------------------------------------------------------------------------------
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-LEASE-3")
+@pytest.mark.parametrize("after_ms", [5_000, 10 * MINUTE, 3 * HOUR])
+async def test_who_keeps_a_run_elsewhere_and_dies_is_missed_within_a_lease_and_a_look(
+    world: World, after_ms: int
+) -> None:
+    """It was handed over for half a day, and is kept by one heartbeat, soon or late: the next attempt does not wait."""
+
+    async def once(invocation: Invocation) -> UserResult:
+        return HandedOver() if invocation.execution.attempt == 1 else Success()
+
+    world.runner.does = once
+    await world.submit(schedule={"runAt": world.text(1_000)}, timeoutSec=43_200, retryPolicy=FAST)
+    await world.drain_until(Instant(world.clock.now() + after_ms))
+    held, kept_at = await world.only_execution(), world.clock.now()
+
+    told = await report_heartbeat(world.kit, TENANT, held.ref.id, epoch=1, worker="elsewhere")
+    await world.drain()
+
+    row = await world.only_execution()
+    longest_ms = lease_over_ms(world) + world.durations.watch_ms + 1_000  # and the backoff
+    assert told == Extended(until=Instant(kept_at + world.durations.lease_ms))
+    assert (row.state, row.attempt) == (State.SUCCEEDED, 2)
+    assert world.durations.lease_ms < world.runner.starts[1].at - kept_at <= longest_ms
+    await check_all(world)
 
 
 # --- what is no attempt -----------------------------------------------------------------------------------------

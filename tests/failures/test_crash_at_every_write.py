@@ -58,6 +58,7 @@ def all_use_cases() -> list[UseCase]:
         handed_over.HandOver(),
         handed_over.CompleteElsewhere(),
         handed_over.FailElsewhere(),
+        handed_over.KeepElsewhere(),
         handed_over.NoteAndFail(),
         pools_and_logs.PutPool(is_new=True),
         pools_and_logs.PutPool(is_new=False),

@@ -1,16 +1,30 @@
 """A target says that somebody else goes on with the run: who reports it, until when, and what if nobody does."""
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
 import pytest
 
 from tests.support.builders import TENANT
-from tests.support.faulty import Fate, Script
+from tests.support.faulty import AnswerT, Call, Fate, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all
-from tests.support.steps import MINUTE, a_minutely_job, a_worker, claimed, fired, for_a_while, lease_over_ms, work
+from tests.support.steps import (
+    MINUTE,
+    a_minutely_job,
+    a_worker,
+    claimed,
+    fired,
+    for_a_while,
+    lease_over_ms,
+    running,
+    work,
+)
 from tickwright.domain.attempts import Failure, HandedOver, Success, UserResult, an_error
 from tickwright.domain.changes.executions import Heartbeat
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Noted, Reason
+from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.transitions import State
 from tickwright.ports.queue import Hint
@@ -211,6 +225,48 @@ async def test_a_heartbeat_that_comes_before_the_hand_over_stands(world: World, 
     assert row.state is State.RUNNING
     assert row.lease_until == world.clock.now() + world.durations.lease_ms
     assert answer == NotNow(after_ms=world.durations.lease_ms + 2 * world.durations.clock_error_ms + 1)
+
+
+@dataclass(slots=True)
+class First:
+    """A process before whose first heartbeat something else happens, between its read and its write."""
+
+    happens: Callable[[], Awaitable[object]] | None
+
+    async def through(self, call: Call, do: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
+        """Once."""
+        if self.happens is not None and isinstance(call.what, Heartbeat):
+            happens, self.happens = self.happens, None
+            await happens()
+        return await do()
+
+
+@pytest.mark.sem("SEM-HANDOVER-1", "SEM-LEASE-3")
+async def test_a_heartbeat_that_meets_the_hand_over_holds_to_the_lease_all_the_same(world: World) -> None:
+    """It was read before the hand-over and is written after it: read again, it is watched like any other."""
+    held = await running(world, timeoutSec=43_200)
+    meeting = world.a_process(First(lambda: report(world.kit, held, HandedOver(), held.lease_until)))
+
+    told = await report_heartbeat(meeting, TENANT, held.ref.id, epoch=1, worker="w", noted=Noted(checkpoint="7"))
+
+    row = await world.only_execution()
+    assert told == Extended(until=Instant(world.clock.now() + world.durations.lease_ms))
+    assert row.lease_until == told.until
+    assert world.telemetry.counts[EventName.EXECUTION_HANDED_OVER] == 1
+    assert world.clock.now() + lease_over_ms(world) in {page.check_at for page in await world.pages()}
+
+
+@pytest.mark.sem("SEM-HANDOVER-1")
+async def test_only_a_heartbeat_that_takes_time_away_is_watched_by_a_page_of_its_own(world: World) -> None:
+    """The first one after the hand-over; those that follow move the lease out, as everybody's do."""
+    held = await a_run_elsewhere(world, timeoutSec=43_200)
+    pages = len(await world.pages())
+
+    for _ in range(3):
+        await report_heartbeat(world.kit, TENANT, held.ref.id, epoch=1, worker="w")
+        world.clock.advance(world.durations.heartbeat_ms)
+
+    assert len(await world.pages()) == pages + 1
 
 
 @pytest.mark.sem("SEM-HANDOVER-1", "SEM-LEASE-3")

@@ -138,6 +138,20 @@ OF_EXECUTIONS = (
         again=True,
     ),
     Case(
+        name="heartbeat of the lease that was seen, noting something",
+        change=Heartbeat(
+            ref=REF,
+            epoch=FIRST,
+            now=NOW,
+            lease_until=Instant(NOW + LEASE_MS),
+            noted=NOTED,
+            seen_lease_until=Instant(TICK + LEASE_MS),
+        ),
+        accepts=replace(RUNNING, noted=Noted(checkpoint="1")),
+        refuses=(LATER_EPOCH, CANCELLING, SUCCEEDED, replace(RUNNING, lease_until=NOW)),
+        again=True,
+    ),
+    Case(
         name="hand over",
         change=Heartbeat(
             ref=REF,

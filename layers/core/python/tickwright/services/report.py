@@ -4,7 +4,7 @@ Used by the worker loop and, with the tenant checked, by the API for workers tha
 SEM-FENCE-1, SEM-LEASE-3, SEM-RETRY-1, SEM-CHECKPOINT-1, SEM-HANDOVER-1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain.attempts import (
     Failure,
@@ -24,11 +24,14 @@ from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
+from tickwright.domain.journal import Entry, Page
+from tickwright.domain.lanes import bucket_of
 from tickwright.domain.logs import NOTHING_SAID, Tail
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.stored_logs import SaidBy
 from tickwright.domain.transitions import State
-from tickwright.ports.store import Applied, Outcome
+from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.store import Applied, Outcome, Refused
 from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_key_for
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
@@ -36,6 +39,7 @@ from tickwright.services.run_logs import keep_log, shown_result
 
 WAS_CANCELLED = Refusal(code=Code.CANCELLED, detail="The execution was cancelled; stop at once. No result is accepted.")
 OUT_OF_TIME = Refusal(code=Code.DEADLINE, detail="The attempt's time limit has ended; stop at once.")
+_READS_MAX = 10  # whoever reads again has lost to another heartbeat or to a hand-over; nobody does so for long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +55,22 @@ async def heartbeat(kit: Kit, execution: Execution, epoch: Epoch, *, noted: Note
     `noted`, whole, takes the place of what was noted before.
     """
     now = kit.clock.now()
-    until = Instant(min(now + kit.durations.lease_ms, deadline_of(execution)))
+    until = _lease_from(kit, execution, now)
     if until <= now:
         return OUT_OF_TIME
     change = Heartbeat(ref=execution.ref, epoch=epoch, now=now, lease_until=until, noted=noted)
-    outcome = await kit.store.write(change)
+    return _extended(kit, change, await kit.store.write(change))
+
+
+def _lease_from(kit: Kit, execution: Execution, now: Instant) -> Instant:
+    return Instant(min(now + kit.durations.lease_ms, deadline_of(execution)))
+
+
+def _extended(kit: Kit, change: Heartbeat, outcome: Outcome[Execution]) -> Extended | Refusal:
     if isinstance(outcome, Applied):
-        return Extended(until=until)
-    refusal = why_refused(outcome.old, epoch)
-    kit.emit(EventName.HEARTBEAT_REFUSED, executionId=execution.ref.id, reason=refusal.code.value)
+        return Extended(until=change.lease_until)
+    refusal = why_refused(outcome.old, change.epoch)
+    kit.emit(EventName.HEARTBEAT_REFUSED, executionId=change.ref.id, reason=refusal.code.value)
     return refusal
 
 
@@ -188,16 +199,53 @@ async def stopped(kit: Kit, execution: Execution) -> Execution | Refusal:
 async def report_heartbeat(  # noqa: PLR0913 - a report names its run, its fence and what it says
     kit: Kit, tenant_id: TenantId, execution_id: str, *, epoch: int, worker: str, noted: Noted | None = None
 ) -> Extended | Refusal:
-    """A heartbeat from a tenant's own worker; what it says nothing of stays noted as it was."""
-    execution = await get_execution(kit, tenant_id, execution_id)
-    if isinstance(execution, Refusal):
-        return execution
-    if execution.deadline_at is None or execution.lease_epoch != epoch:
-        refusal = why_refused(execution, Epoch(epoch))
-        kit.emit(EventName.HEARTBEAT_REFUSED, executionId=execution_id, reason=refusal.code.value, worker=worker)
-        return refusal
-    merged = None if noted is None else noted.over(execution.noted)
-    return await heartbeat(kit, execution, Epoch(epoch), noted=merged)
+    """A heartbeat from a tenant's own worker; what it says nothing of stays noted as it was.
+
+    It moves the lease that it has read: where another was quicker, it reads again.
+    """
+    for _ in range(_READS_MAX):
+        execution = await get_execution(kit, tenant_id, execution_id)
+        if isinstance(execution, Refusal):
+            return execution
+        if execution.deadline_at is None or execution.lease_epoch != epoch:
+            refusal = why_refused(execution, Epoch(epoch))
+            kit.emit(EventName.HEARTBEAT_REFUSED, executionId=execution_id, reason=refusal.code.value, worker=worker)
+            return refusal
+        merged = None if noted is None else noted.over(execution.noted)
+        answer = await _kept(kit, execution, merged)
+        if answer is not None:
+            return answer
+    raise StoreUnavailable(f"the lease of {execution_id} was moved by others {_READS_MAX} times in a row")
+
+
+async def _kept(kit: Kit, execution: Execution, noted: Noted | None) -> Extended | Refusal | None:
+    """The lease that was read is moved; or why not, None if it was moved by another meanwhile."""
+    now = kit.clock.now()
+    until, seen = _lease_from(kit, execution, now), execution.lease_until
+    if until <= now:
+        return OUT_OF_TIME
+    change = Heartbeat(
+        ref=execution.ref, epoch=execution.lease_epoch, now=now, lease_until=until, noted=noted, seen_lease_until=seen
+    )
+    # Before the write: dying in between, the page finds the lease as it was, and is put off.
+    if seen is not None and change.decide(execution) is not None and seen - until > 2 * kit.durations.clock_error_ms:
+        await kit.store.put_page(_page_watching(kit, execution, until))
+    outcome = await kit.store.write(change)
+    is_held = isinstance(outcome, Refused) and replace(change, seen_lease_until=None).decide(outcome.old) is not None
+    return None if is_held else _extended(kit, change, outcome)
+
+
+def _page_watching(kit: Kit, execution: Execution, lease_until: Instant) -> Page:
+    """A page that is looked at once this lease is over.
+
+    The one that the run has may be looked at within the hour only: it was found held until its deadline.
+    """
+    return Page(
+        bucket=bucket_of(execution.job_id, kit.buckets),
+        check_at=Instant(lease_until + 2 * kit.durations.clock_error_ms + 1),
+        writer=kit.entropy.token(),
+        entries=(Entry(job_id=execution.job_id, key=execution.key, version=execution.job_version),),
+    )
 
 
 async def report_success(  # noqa: PLR0913 - a report names its run, its fence and what it says

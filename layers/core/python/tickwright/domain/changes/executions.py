@@ -158,7 +158,7 @@ class Heartbeat:
     """Only the holder of the current epoch may move its own lease out, and never past the attempt's deadline.
 
     What it notes takes the place of what was noted; None leaves that as it is. With `seen_lease_until` it moves that
-    very lease or none, and notes nothing: whoever goes on with a run elsewhere may have kept it already.
+    very lease or none: of a run that goes on elsewhere, its worker and whoever has it may both be about to move it.
     """
 
     ref: ExecutionRef
@@ -167,10 +167,6 @@ class Heartbeat:
     lease_until: Instant
     noted: Noted | None = None
     seen_lease_until: Instant | None = None
-
-    def __post_init__(self) -> None:
-        """One or the other."""
-        assert self.noted is None or self.seen_lease_until is None
 
     def decide(self, old: Execution | None) -> Execution | None:
         """The holder, in time."""
@@ -183,7 +179,8 @@ class Heartbeat:
     def mine(self, old: Execution) -> bool:
         """A repeat of a heartbeat passes its own condition, but for one that has moved the lease that it names."""
         moved = old.state is State.RUNNING and old.lease_epoch == self.epoch and old.lease_until == self.lease_until
-        return self.seen_lease_until is not None and moved
+        noted = self.noted is None or self.noted == old.noted
+        return self.seen_lease_until is not None and moved and noted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,10 +45,16 @@ HEARTBEAT_NOTING = Write(
     update="SET #leaseUntil = :leaseUntil, #noted = :noted",
     moves=(Event.HEARTBEAT, State.RUNNING),
 )
-HAND_OVER = Write(
-    says="The same of the very lease that was seen: one that somebody else has kept meanwhile stays as it is.",
+HEARTBEAT_OF_SEEN = Write(
+    says="The same of the very lease that was seen: one that somebody else has moved meanwhile stays as it is.",
     condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil",
     update="SET #leaseUntil = :leaseUntil",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+)
+HEARTBEAT_OF_SEEN_NOTING = Write(
+    says="Both: of the very lease that was seen, with what the holder notes.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil",
+    update="SET #leaseUntil = :leaseUntil, #noted = :noted",
     moves=(Event.HEARTBEAT, State.RUNNING),
 )
 

@@ -56,13 +56,18 @@ def heartbeat(change: Heartbeat) -> Request:
     }
     if change.seen_lease_until is not None:
         values["seenLeaseUntil"] = wire.number(change.seen_lease_until)
-        return of_execution(change.ref, expressions.HAND_OVER, values)
-    if change.noted is None:
-        return of_execution(change.ref, expressions.HEARTBEAT, values)
-    values["noted"] = items.noted_value(change.noted)
-    return of_execution(change.ref, expressions.HEARTBEAT_NOTING, values)
+    if change.noted is not None:
+        values["noted"] = items.noted_value(change.noted)
+    form = _HEARTBEAT[change.seen_lease_until is not None, change.noted is not None]
+    return of_execution(change.ref, form, values)
 
 
+_HEARTBEAT = {
+    (False, False): expressions.HEARTBEAT,
+    (False, True): expressions.HEARTBEAT_NOTING,
+    (True, False): expressions.HEARTBEAT_OF_SEEN,
+    (True, True): expressions.HEARTBEAT_OF_SEEN_NOTING,
+}
 _SUCCEED = {
     (False, False): expressions.SUCCEED,
     (False, True): expressions.SUCCEED_WITH_RESULT,
