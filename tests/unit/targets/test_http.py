@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.builders import TENANT
 from tests.unit.targets.invocations import an_invocation
 from tests.unit.targets.servers import Told, a_server
 from tickwright.adapters.targets.http import HttpRunner
@@ -84,6 +85,7 @@ async def test_the_target_is_told_who_calls_and_how_to_fence() -> None:
     assert body["payload"] == {"a": "\u00e9"}
     assert (body["attempt"], body["leaseEpoch"]) == (1, 1)
     assert body["executionId"].startswith(body["jobId"])
+    assert body["tenantId"] == TENANT
     assert body["scheduledTime"] == "2026-12-01T00:00:00.000Z"
     sent = told.sent_headers[0]
     assert sent["idempotency-key"] == body["executionId"]

@@ -11,6 +11,7 @@ from tests.support.builders import TICK
 from tests.unit.targets.invocations import an_invocation
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain import attempts
+from tickwright.domain.allowed_targets import EVERY_HANDLER, AllowedTargets
 from tickwright.domain.attempts import Failure, Fatal, Success, UserResult
 from tickwright.domain.instants import to_datetime
 from tickwright.domain.jobs import Target
@@ -20,10 +21,15 @@ from tickwright_sdk import Fatal as GiveUp
 TARGET = Target(kind="python", settings={"handler": "it"})
 
 
-async def call(handler: Callable[[Any, Context], object], **shown: Any) -> UserResult:  # noqa: ANN401
+async def call(
+    handler: Callable[[Any, Context], object],
+    *,
+    allowed: AllowedTargets = EVERY_HANDLER,
+    **shown: Any,  # noqa: ANN401
+) -> UserResult:
     registry = Registry()
     registry.job("it")(handler)
-    runner = PythonRunner(registry, threads=2)
+    runner = PythonRunner(registry, threads=2, allowed=allowed)
     try:
         return await runner.run(an_invocation(TARGET, **shown))
     finally:
@@ -212,3 +218,24 @@ def test_two_handlers_of_one_name_are_a_mistake() -> None:
 
     with pytest.raises(HandlerRefused, match="nightly"):
         registry.job("nightly")(lambda _payload, _ctx: None)
+
+
+@pytest.mark.sem("SEM-TARGET-5")
+@pytest.mark.parametrize("pattern", ["python:billing.*", "python:it.*"])
+async def test_a_handler_that_is_not_allowed_any_more_is_not_called(pattern: str) -> None:
+    """The job was accepted before the installation listed handlers: its next attempt is the last, and says why."""
+    called: list[object] = []
+    result = await call(lambda payload, _ctx: called.append(payload), allowed=AllowedTargets(patterns={"*": [pattern]}))
+
+    assert isinstance(result, Fatal)
+    assert result.error.error_class == "TargetNotAllowed"
+    assert "'it' is not among the handlers that this installation allows you" in result.error.message
+    assert called == []
+
+
+@pytest.mark.sem("SEM-TARGET-5")
+async def test_a_handler_that_is_listed_is_called() -> None:
+    """By a pattern of its tenant, or of everybody."""
+    for whose in ("*", "acme"):
+        allowed = AllowedTargets(patterns={whose: ["python:i*"]})
+        assert await call(lambda _payload, _ctx: 1, allowed=allowed) == Success(result="1")

@@ -57,6 +57,9 @@ class AllowedTargets:
         return [FieldProblem(pointer="/target/handler", code="target_not_allowed", message=message)]
 
 
+EVERY_HANDLER = AllowedTargets()  # which lists none
+
+
 def resources_of(target: Target) -> Mapping[str, str]:
     """The ARNs that a target names, by member."""
     return {name: str(target.settings[name]) for name in ARN_MEMBERS.get(target.kind, ()) if name in target.settings}

@@ -11,6 +11,7 @@ from tickwright.fleet_settings import FleetRefused, FleetSettings
 from tickwright.ports.protection import Protection
 from tickwright.ports.runner import Runner
 from tickwright.services.kit import Kit
+from tickwright.settings import from_environment
 from tickwright.wiring.aws import kit_from_env, runners_from_env
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
@@ -41,7 +42,7 @@ def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Mac
         kit=replace(kit, telemetry=telemetry),
         runners={
             **runners_from_env(environ, kit, threads=settings.places_of_all),
-            "python": PythonRunner(registry, hands=hands),
+            "python": PythonRunner(registry, hands=hands, allowed=from_environment(environ).targets),
         },
         hands=hands,
         settings=settings,

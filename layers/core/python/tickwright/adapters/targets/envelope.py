@@ -4,6 +4,7 @@ The executionId is the idempotency key for side effects, the leaseEpoch the fenc
 SEM-TARGET-3, SEM-CHECKPOINT-1.
 """
 
+import json
 from collections.abc import Mapping
 
 from tickwright.domain import traces
@@ -23,6 +24,7 @@ def body_of(invocation: Invocation, *, with_checkpoint: bool = True) -> bytes:
     members = {
         "executionId": _quoted(execution.ref.id),
         "jobId": _quoted(execution.job_id),
+        "tenantId": json.dumps(execution.tenant_id),
         "scheduledTime": _quoted(to_rfc3339(execution.scheduled_at)),
         "attempt": str(execution.attempt),
         "leaseEpoch": str(invocation.epoch),

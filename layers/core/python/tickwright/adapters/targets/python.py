@@ -1,13 +1,14 @@
 """Runs an attempt as a Python function of the worker's registry, by the hands of the SDK: one way to call user code.
 
 Must not know leases, nor how a handler is called. What the SDK says of a call is said again in the domain's words.
-Promise: SEM-TARGET-4.
+Promises: SEM-TARGET-4, SEM-TARGET-5.
 """
 
 import asyncio
 from typing import assert_never
 
 from tickwright.domain import attempts
+from tickwright.domain.allowed_targets import EVERY_HANDLER, AllowedTargets
 from tickwright.domain.attempts import NotRun, UserResult, an_error
 from tickwright.domain.executions import Noted
 from tickwright.domain.instants import to_datetime
@@ -24,14 +25,28 @@ _NO_ROOM_S = 5.0  # another worker, or this one by then, has a place
 class PythonRunner:
     """The target kind `python`."""
 
-    def __init__(self, registry: Registry, *, hands: Hands | None = None, threads: int = THREADS) -> None:
-        """By these hands, or by ones of its own with so many threads."""
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        hands: Hands | None = None,
+        threads: int = THREADS,
+        allowed: AllowedTargets = EVERY_HANDLER,
+    ) -> None:
+        """By these hands, or by ones of its own with so many threads.
+
+        `allowed` is asked again at each attempt, since it may be shorter than it was when the job was accepted.
+        """
         self._registry = registry
+        self._allowed = allowed
         self._hands = hands or Hands(threads=threads)
 
     async def run(self, invocation: Invocation) -> UserResult:
         """Call the handler once."""
-        name = str(invocation.definition.spec.target.settings["handler"])
+        target = invocation.definition.spec.target
+        if refused := self._allowed.problems(invocation.definition.tenant_id, target):
+            return attempts.Fatal(error=an_error("TargetNotAllowed", refused[0].message))
+        name = str(target.settings["handler"])
         job = self._registry.named(name)
         if job is None:
             known = ", ".join(self._registry.names()) or "none"
