@@ -1,6 +1,7 @@
 """What the local program is made of: threads for every place, a secret that is whole, a broom that does not break."""
 
 import asyncio
+import io
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.support.builders import a_definition, an_execution
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.domain.attempts import Success
-from tickwright.domain.events import EventName
+from tickwright.domain.events import EventName, Happening
 from tickwright.domain.executions import Noted
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Target
@@ -18,6 +19,7 @@ from tickwright.domain.lanes import Lane
 from tickwright.domain.logs import LogTail
 from tickwright.domain.transitions import State
 from tickwright.local import program
+from tickwright.local.board import Board
 from tickwright.loops.worker import PLACES
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.runner import Invocation
@@ -78,6 +80,20 @@ async def test_a_loop_that_breaks_ends_the_program() -> None:
         await program._end(loops)  # noqa: SLF001
 
     assert ended == ["well"]
+
+
+def test_the_lag_of_a_tick_stands_beside_its_first_attempt_alone() -> None:
+    """Before a later attempt lies a backoff: a number there would look as if the product were late."""
+    out = io.StringIO()
+    board = Board(out)
+    about = {"executionId": an_execution().ref.id, "jobId": "job", "reason": "failed"}
+    for attempt, lag_ms in ((1, 4.0), (2, 10_004.0)):
+        measured = {"attempt": float(attempt), "startLagMs": lag_ms}
+        board.emit(Happening(name=EventName.EXECUTION_CLAIMED, about=about, measured=measured))
+        board.emit(Happening(name=EventName.EXECUTION_RETRYING, about=about))
+    shown = [line.split() for line in out.getvalue().splitlines()]
+
+    assert [line[2:] for line in shown] == [["1", "retry", "4", "ms", "failed"], ["2", "retry", "failed"]]
 
 
 @pytest.mark.sem("SEM-LANE-1")

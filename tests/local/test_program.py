@@ -28,7 +28,7 @@ def _command(folder: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "tickwright.local", "--port", "0", "--data", str(folder), *more]
 
 
-def _refusal(folder: Path, *more: str) -> str:
+def _refusal(folder: Path, *more: str, status: int = 2) -> str:
     """What a start that must fail prints: one line, on the standard error."""
     ended = subprocess.run(
         _command(folder, "--seconds", "5", *more),
@@ -38,7 +38,7 @@ def _refusal(folder: Path, *more: str) -> str:
         check=False,
         env=_ENVIRONMENT,
     )
-    assert ended.returncode == 2, ended.stdout + ended.stderr
+    assert ended.returncode == status, ended.stdout + ended.stderr
     assert ended.stderr.count("\n") == 1, ended.stderr
     return ended.stderr
 
@@ -81,6 +81,22 @@ def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
         said = _refusal(tmp_path, "--port", port)
 
     assert f"127.0.0.1:{port} cannot be used" in said
+
+
+def test_a_second_program_on_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
+    """It does not join in silence: it names the folder and the other, which goes on; after a kill -9 one may start."""
+    with _running(tmp_path, "--no-demo") as (program, url, key):
+        said = _refusal(tmp_path, status=1)
+        jobs = _call(f"{url}/v1/jobs", key)["jobs"]
+    with _running(tmp_path, "--no-demo") as (again, _, _):
+        said_again = _refusal(tmp_path, status=1)
+
+    assert said == (
+        f"tickwright: another Tickwright, process {program.pid}, runs on the data in {tmp_path}; stop it, or give this "
+        "one a folder of its own with --data\n"
+    )
+    assert jobs == []
+    assert f"process {again.pid}," in said_again
 
 
 def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tickwright.api.server import PortTaken
 from tickwright.local.board import Board
-from tickwright.local.program import Options, run
+from tickwright.local.program import FolderInUse, Options, run
 from tickwright.wiring.embedded import StoreUnusable
 
 
@@ -67,10 +67,13 @@ _SCALE_MIN = 0.02
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; the exit status is 2 if the machine does not allow it."""
+    """Run the program; the exit status is 2 if the machine does not allow it, 1 if another program runs there."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
         asyncio.run(run(_options(sys.argv[1:] if arguments is None else arguments), Board()))
+    except FolderInUse as fault:
+        print(f"tickwright: {fault}", file=sys.stderr)
+        return 1
     except (StoreUnusable, PortTaken, OSError) as fault:
         print(f"tickwright: {fault}", file=sys.stderr)
         return 2

@@ -1,6 +1,7 @@
 """What `make run` shows: a table of what fires, with the lag of each, live on a terminal and line by line elsewhere.
 
-Fed by events alone; it knows no store. Lag is from the tick to the start of its first attempt.
+Fed by events alone; it knows no store. Lag is from the tick to the start of its first attempt: the rows of later ones
+have none, for what lies before them is a backoff that was meant.
 """
 
 import sys
@@ -83,8 +84,9 @@ class Board:
         line = replace(self._lines.get(execution_id, fresh), state=state, reason=happening.about.get("reason", ""))
         if happening.name is not EventName.EXECUTION_CLAIMED:
             return line
-        lag_ms = round(happening.measured["startLagMs"]) if line.lag_ms is None else line.lag_ms
-        return replace(line, attempt=round(happening.measured["attempt"]), lag_ms=lag_ms)
+        attempt = round(happening.measured["attempt"])
+        lag_ms = round(happening.measured["startLagMs"]) if attempt == 1 else None
+        return replace(line, attempt=attempt, lag_ms=lag_ms)
 
     def _show(self, execution_id: str, line: _Line) -> None:
         self._lines[execution_id] = line

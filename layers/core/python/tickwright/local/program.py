@@ -44,8 +44,15 @@ class Options:
     scale: float = 1.0  # of the protocol's durations: a demonstration has no minute for a lease
 
 
+class FolderInUse(Exception):  # noqa: N818 - named as what the user is told
+    """Another program runs on the folder: two of them would share its jobs without a word."""
+
+
 async def run(options: Options, board: Board) -> None:
-    """Run until SIGINT or SIGTERM (or for `seconds`). Raises StoreUnusable or PortTaken before anything has started."""
+    """Run until SIGINT or SIGTERM (or for `seconds`).
+
+    Raises StoreUnusable, FolderInUse or PortTaken before anything has started.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     hurry = asyncio.Event()
@@ -59,18 +66,25 @@ async def run(options: Options, board: Board) -> None:
         loop.call_later(options.seconds, stop.set)
     os.umask(0o077)  # tenants' payloads are in the file: it is its owner's alone
     async with embedded_kit(options.folder / "tickwright.db", board, scale=options.scale) as kit:
-        api = Api(
-            kit=kit,
-            page_secret=_kept_secret(kit, options.folder, "pages.secret"),
-            webhook_key=_kept_secret(kit, options.folder, "webhooks.key"),
-            second_engine=DeferredEngine(),
-        )
-        server = HttpServer(api, host=options.host, port=options.port)
-        await server.start()
-        try:
-            await _Program(kit=kit, options=options, board=board, stop=stop, hurry=hurry).serve(api, server.url)
-        finally:
-            await server.stop()
+        with _only_one(options.folder):
+            await _serve(kit, options, board, stop=stop, hurry=hurry)
+
+
+async def _serve(
+    kit: EmbeddedKit, options: Options, board: Board, *, stop: asyncio.Event, hurry: asyncio.Event
+) -> None:
+    api = Api(
+        kit=kit,
+        page_secret=_kept_secret(kit, options.folder, "pages.secret"),
+        webhook_key=_kept_secret(kit, options.folder, "webhooks.key"),
+        second_engine=DeferredEngine(),
+    )
+    server = HttpServer(api, host=options.host, port=options.port)
+    await server.start()
+    try:
+        await _Program(kit=kit, options=options, board=board, stop=stop, hurry=hurry).serve(api, server.url)
+    finally:
+        await server.stop()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,23 +101,20 @@ class _Program:
         """Run until the stop, then let everything end."""
         secret = await demo_key(self.kit, self.options.folder)
         worker = self._worker(api.webhook_key)
-        with _only_one(self.options.folder) as alone:
-            loops = [asyncio.create_task(one) for one in self._loops(worker, alone=alone)]
-            hurrying = asyncio.create_task(self._hurry(worker))
-            _greet(self.board, url, secret, self.options)
-            self.board.start()
-            try:
-                if self.options.demo:
-                    await submit_demo(api, secret, self.board.labels)
-                await _wait(self.stop, loops)
-            finally:
-                self.stop.set()
-                self.board.stop()
-                self.board.say(
-                    f"stopping: what runs has {_GRACE_MS // 1_000} s to end; Ctrl-C again gives it back at once"
-                )
-                await _end(loops)
-                hurrying.cancel()
+        loops = [asyncio.create_task(one) for one in self._loops(worker)]
+        hurrying = asyncio.create_task(self._hurry(worker))
+        _greet(self.board, url, secret, self.options)
+        self.board.start()
+        try:
+            if self.options.demo:
+                await submit_demo(api, secret, self.board.labels)
+            await _wait(self.stop, loops)
+        finally:
+            self.stop.set()
+            self.board.stop()
+            self.board.say(f"stopping: what runs has {_GRACE_MS // 1_000} s to end; Ctrl-C again gives it back at once")
+            await _end(loops)
+            hurrying.cancel()
 
     def _worker(self, webhook_key: bytes) -> WorkerLoop:
         worker_id = WorkerId(f"local-{os.getpid()}-{self.kit.entropy.token()[:8]}")
@@ -111,8 +122,8 @@ class _Program:
         runners = local_runners(demo_handlers(), secrets_of=secrets_of, threads=THREADS)
         return WorkerLoop(self.kit, runners, worker_id, grace_ms=_GRACE_MS)
 
-    def _loops(self, worker: WorkerLoop, *, alone: bool) -> Iterator[Coroutine[None, None, None]]:
-        yield SchedulerLoop(self.kit, owner=self.kit.entropy.token(), alone=alone).run(self.stop)
+    def _loops(self, worker: WorkerLoop) -> Iterator[Coroutine[None, None, None]]:
+        yield SchedulerLoop(self.kit, owner=self.kit.entropy.token(), alone=True).run(self.stop)
         yield WatchLoop(self.kit).run(self.stop)
         yield worker.run(self.stop)
         yield _sweep(self.kit, self.stop)
@@ -123,15 +134,19 @@ class _Program:
 
 
 @contextlib.contextmanager
-def _only_one(folder: Path) -> Iterator[bool]:
-    """Whether this is the only program on the folder; the system lets go of the lock however a program ends."""
-    with (folder / "scheduler.lock").open("w") as file:
+def _only_one(folder: Path) -> Iterator[None]:
+    """Be the only program on the folder, or raise FolderInUse; the system lets go however a program ends."""
+    with (folder / "scheduler.lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        yield True
+        except BlockingIOError:
+            file.seek(0)
+            other = f"another Tickwright, process {file.read().strip() or 'unknown'}, runs on the data in {folder}"
+            raise FolderInUse(f"{other}; stop it, or give this one a folder of its own with --data") from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
 
 
 async def _wait(stop: asyncio.Event, loops: Sequence["asyncio.Task[None]"]) -> None:
