@@ -3,6 +3,7 @@
 import pytest
 
 from tests.api.client import A_JOB, IN_A_YEAR, Client
+from tests.api.test_executions import a_running_one
 
 
 async def test_a_new_job_is_shown_whole(acme: Client) -> None:
@@ -87,6 +88,20 @@ async def test_a_run_now_is_an_execution_of_its_own(acme: Client) -> None:
     assert [execution["executionId"] for execution in listed] == [ran.json["executionId"]]
     assert after["activeExecutionId"] == ran.json["executionId"]
     assert after["nextRunAt"] == job["nextRunAt"]
+
+
+async def test_a_job_names_its_run_while_that_is_unfinished(acme: Client) -> None:
+    """Alone and in the list; an ended one is no active one, and a job that lets runs overlap has none."""
+    path = await a_running_one(acme)
+    running = (await acme.get(path)).json
+    job = f"/v1/jobs/{running['jobId']}"
+    before = [(await acme.get(job)).json, (await acme.get("/v1/jobs")).json["jobs"][0]]
+    await acme.send("POST", f"{path}/complete", {"leaseEpoch": 1})
+    after = [(await acme.get(job)).json, (await acme.get("/v1/jobs")).json["jobs"][0]]
+
+    assert [one["activeExecutionId"] for one in before] == [running["executionId"]] * 2
+    assert [one["activeExecutionId"] for one in after] == [None] * 2
+    assert before[0]["etag"] != after[0]["etag"]
 
 
 async def test_a_job_that_is_due_now_fires_at_once(acme: Client) -> None:

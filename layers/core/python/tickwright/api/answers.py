@@ -75,8 +75,8 @@ class VersionsJson(TypedDict):
 class MovingJson(TypedDict):
     """What a job is and does, beside what its tenant wants.
 
-    `version` rises with every change, `definitionVersion` with every edit. `activeExecutionId`: the run that occupies
-    it or did so last; that run's status tells which.
+    `version` rises with every change, `definitionVersion` with every edit. `activeExecutionId`: its run that is
+    unfinished, where its overlap policy lets none beside it.
     """
 
     jobId: str

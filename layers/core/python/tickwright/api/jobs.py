@@ -27,7 +27,7 @@ from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
 from tickwright.domain.secrets import edit_problems
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
-from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions
+from tickwright.services.jobs import JobView, active_runs, get_job, get_version, list_jobs, list_versions
 from tickwright.services.named_calendars import calendars_named, calendars_of_edit
 from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import Edit, cross_check
@@ -51,7 +51,7 @@ async def create(call: Call) -> Response:
         return await validate_only.would_create(call, spec)
     request = required_key(call.request, call.value)
     submitted = await _submit(call, call.read(JobBody), request)
-    shown_job = job_json(submitted.head, submitted.definition)
+    shown_job = job_json(await _seen(call, submitted))
     location = f"/v1/jobs/{submitted.head.job_id}"
     return created(location, shown_job, REPLAYED if submitted.replayed else None)
 
@@ -79,8 +79,15 @@ async def _outcome(call: Call, value: object, request: RequestKey) -> OutcomeJso
     return {
         "status": 201,
         "replayed": submitted.replayed,
-        "job": job_json(submitted.head, submitted.definition),
+        "job": job_json(await _seen(call, submitted)),
     }
+
+
+async def _seen(call: Call, submitted: Submitted) -> JobView:
+    """The job as a GET would show it: it may have fired already."""
+    head = submitted.head
+    active = await active_runs(call.kit, [head])
+    return JobView(head=head, definition=submitted.definition, active=active.get(head.job_id))
 
 
 async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
@@ -122,7 +129,7 @@ async def list_all(call: Call) -> Response:
         tag=query.tag,
     )
     answer: JobsJson = {
-        "jobs": [job_summary_json(view.head, view.definition) for view in page.items],
+        "jobs": [job_summary_json(view) for view in page.items],
         "nextToken": call.next_token(page.next_key),
     }
     return json_response(200, answer)
@@ -250,5 +257,4 @@ def _id(call: Call) -> JobId:
 
 
 def _shown(outcome: JobView | Refusal) -> Response:
-    view = granted(outcome)
-    return shown(job_json(view.head, view.definition))
+    return shown(job_json(granted(outcome)))

@@ -60,7 +60,7 @@ async def would_edit(call: Call, asked: Edit) -> Response:
         "ticksBefore": _times(edit.before),
         "ticksAfter": _times(edit.after),
     }
-    etag = job_json(edit.view.head, edit.view.definition)["etag"]
+    etag = job_json(edit.view)["etag"]
     return json_response(200, answer, {"ETag": etag})
 
 

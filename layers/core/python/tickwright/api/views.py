@@ -29,7 +29,7 @@ from tickwright.api.answers import (
 )
 from tickwright.api.etags import etag_of
 from tickwright.api.exchange import as_json
-from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, PassedOver, key_of_occupant
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, PassedOver
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.job_lint import job_lint
@@ -38,15 +38,17 @@ from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.schedules import Cron, LintNote, explain, from_compact, is_hashed, lint
 from tickwright.domain.secrets import masked
 from tickwright.domain.stored_logs import StoredLog
+from tickwright.services.jobs import JobView
 from tickwright.services.preview import Previewed
 from tickwright.services.zone_changes import ZoneChange
 
 
-def job_json(head: Head, definition: Definition) -> JobJson:
+def job_json(view: JobView) -> JobJson:
     """A job, whole."""
+    head, definition = view.head, view.definition
     schedule, hashed = from_compact(head.schedule), is_hashed(definition.spec.source)
     shown: JobJson = {
-        **_moving(head),
+        **_moving(view),
         **spec_json(definition.spec),
         "explanation": list(explain(schedule)),
         "lint": _notes((*lint(schedule, hashed=hashed), *job_lint(definition.spec, definition.created_at))),
@@ -62,9 +64,9 @@ def version_json(definition: Definition, secrets: Iterable[str]) -> VersionJson:
     return {**shown, "definitionVersion": definition.version, "createdAt": to_rfc3339(definition.created_at)}
 
 
-def job_summary_json(head: Head, definition: Definition) -> JobSummaryJson:
+def job_summary_json(view: JobView) -> JobSummaryJson:
     """A job in a list."""
-    return {**_moving(head), **_spec_fields(masked(definition.spec))}
+    return {**_moving(view), **_spec_fields(masked(view.definition.spec))}
 
 
 def spec_json(spec: JobSpec) -> SpecJson:
@@ -144,8 +146,8 @@ def time_json(instant: Instant | None) -> str | None:
     return None if instant is None else to_rfc3339(instant)
 
 
-def _moving(head: Head) -> MovingJson:
-    active = None if head.active is None else ExecutionRef(head.job_id, key_of_occupant(head.active)).id
+def _moving(view: JobView) -> MovingJson:
+    head = view.head
     return {
         "jobId": head.job_id,
         "status": head.status.value,
@@ -155,7 +157,7 @@ def _moving(head: Head) -> MovingJson:
         "resolvedCron": _resolved_cron(head.schedule),
         "nextRunAt": time_json(head.next_run_at),
         "lastScheduledTime": time_json(head.fired_through),
-        "activeExecutionId": active,
+        "activeExecutionId": None if view.active is None else view.active.id,
         "pendingEdit": _pending_edit(head),
     }
 

@@ -3,11 +3,12 @@
 Another tenant's id does not exist here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tickwright.domain.dead_letters import stands
-from tickwright.domain.executions import Execution
-from tickwright.domain.ids import JobId, TenantId, is_job_id, parse_execution_id
+from tickwright.domain.executions import Execution, key_of_occupant
+from tickwright.domain.ids import ExecutionRef, JobId, TenantId, is_job_id, parse_execution_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobStatus
 from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_VERSION, Refusal
@@ -19,10 +20,11 @@ from tickwright.services.kit import Kit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
-    """A job: its moving head and its newest definition."""
+    """A job: its moving head, its newest definition, and its run that is unfinished, where it lets none beside it."""
 
     head: Head
     definition: Definition
+    active: ExecutionRef | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,14 @@ async def view_of(kit: Kit, head: Head) -> JobView:
     """A head with its definition, which was written in the same transaction."""
     definition = await kit.store.definition(head.job_id, head.definition_version)
     assert definition is not None
-    return JobView(head=head, definition=definition)
+    return JobView(head=head, definition=definition, active=(await active_runs(kit, [head])).get(head.job_id))
+
+
+async def active_runs(kit: Kit, heads: Sequence[Head]) -> dict[JobId, ExecutionRef]:
+    """The runs that occupy these jobs: a head names the last one until the next, so each is looked at."""
+    refs = [ExecutionRef(head.job_id, key_of_occupant(head.active)) for head in heads if head.active is not None]
+    found = await kit.store.executions(refs) if refs else {}
+    return {ref.job_id: ref for ref, execution in found.items() if not execution.is_terminal}
 
 
 async def get_version(kit: Kit, tenant_id: TenantId, job_id: str, version: int) -> Definition | Refusal:
@@ -97,14 +106,20 @@ async def list_jobs(  # noqa: PLR0913 - a list takes its filters
     page = await kit.store.jobs_eventually(tenant_id, limit=limit, prefix=prefix, after_key=after_key)
     heads = await kit.store.heads(page.items)
     mine = [head for job_id in page.items if (head := heads.get(job_id)) is not None and head.tenant_id == tenant_id]
-    views = [_light(await view_of(kit, head)) for head in mine if status is None or head.status is status]
+    wanted = [head for head in mine if status is None or head.status is status]
+    active = await active_runs(kit, wanted)
+    views = [
+        JobView(head=head, definition=await _light_definition(kit, head), active=active.get(head.job_id))
+        for head in wanted
+    ]
     return Listing(items=[v for v in views if tag is None or tag in v.definition.spec.tags], next_key=page.next_key)
 
 
-def _light(view: JobView) -> JobView:
+async def _light_definition(kit: Kit, head: Head) -> Definition:
     """Without its payload: a thousand of the largest would not fit into a function's memory, and no list shows them."""
-    definition = view.definition
-    return replace(view, definition=replace(definition, spec=replace(definition.spec, payload="null")))
+    definition = await kit.store.definition(head.job_id, head.definition_version)
+    assert definition is not None
+    return replace(definition, spec=replace(definition.spec, payload="null"))
 
 
 async def list_executions(
