@@ -15,7 +15,8 @@ from tickwright_sdk.client import Client
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
-from tickwright_sdk.pull import PoolRefused, Puller, Pulling
+from tickwright_sdk.problems import WorkerRefused
+from tickwright_sdk.pull import Puller, Pulling
 from tickwright_sdk.results import Fatal, RetryLater
 
 SECONDS = 20
@@ -321,7 +322,7 @@ async def test_a_worker_that_is_not_let_in_says_so_and_ends(pool: Pool, status: 
     """A wrong key or pool is told at the start, not retried for ever."""
     pool.claims = lambda _: problem(status, code)
 
-    with pytest.raises(PoolRefused, match=code):
+    with pytest.raises(WorkerRefused, match=code):
         async with pulling(pool, lambda _, __: None):
             await until(lambda: pool.told("claim"))
 

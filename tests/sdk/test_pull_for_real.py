@@ -13,7 +13,7 @@ import pytest_asyncio
 from tests.sdk.product import SECONDS, Product, a_product
 from tickwright_sdk import Context, Worker
 from tickwright_sdk.client import Client
-from tickwright_sdk.pull import PoolRefused
+from tickwright_sdk.problems import WorkerRefused
 
 Work = Callable[[Any, Context], object]
 
@@ -178,5 +178,6 @@ async def test_a_pool_that_is_not_there_ends_a_worker_at_its_start(product: Prod
     """Told, not retried for ever."""
     with Client(product.url, product.key) as client:
         worker = Worker(pool="other", client=client)
-        with pytest.raises(PoolRefused, match="not_found"):
+        worker.job("work")(lambda _, __: None)
+        with pytest.raises(WorkerRefused, match="no pool 'other'"):
             await asyncio.wait_for(worker.serve(asyncio.Event()), SECONDS)

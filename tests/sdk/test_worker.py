@@ -13,7 +13,7 @@ import urllib3
 
 from tests.sdk.links import a_context
 from tests.sdk.pool import a_claim, a_pool
-from tickwright_sdk import Client, Context, Worker
+from tickwright_sdk import Client, Context, Worker, WorkerRefused
 from tickwright_sdk.health import Health, serving
 from tickwright_sdk.worker import Shift
 
@@ -143,7 +143,9 @@ async def test_a_worker_that_cannot_know_where_to_pull_says_what_it_lacks(monkey
         Worker(concurrency=0)
     monkeypatch.delenv("TICKWRIGHT_URL", raising=False)
 
-    with pytest.raises(ValueError, match="pool="):
+    with pytest.raises(WorkerRefused, match="pool="):
         await Worker().serve(asyncio.Event())
-    with pytest.raises(ValueError, match="TICKWRIGHT_URL"):
-        await Worker(pool="p").serve(asyncio.Event())
+    worker = Worker(pool="p")
+    worker.job("work")(lambda _, __: None)
+    with pytest.raises(WorkerRefused, match="TICKWRIGHT_URL"):
+        await worker.serve(asyncio.Event())

@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import HandlerRefused, Job, Registry, Submitted
+from tickwright_sdk.problems import WorkerRefused
 from tickwright_sdk.results import Fatal, RetryLater
 from tickwright_sdk.worker import Worker
 
 if TYPE_CHECKING:
     from tickwright_sdk.client import Client
 
-__all__ = ["Client", "Context", "Fatal", "HandlerRefused", "Job", "Registry", "RetryLater", "Submitted", "Worker"]
+__all__ = [
+    "Client",
+    "Context",
+    "Fatal",
+    "HandlerRefused",
+    "Job",
+    "Registry",
+    "RetryLater",
+    "Submitted",
+    "Worker",
+    "WorkerRefused",
+]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute

@@ -6,11 +6,11 @@ The module is then imported as what it is, so that children find its handlers; t
 import importlib
 import logging
 import sys
+from pathlib import Path
 
-from tickwright_sdk.worker import Worker
+from tickwright_sdk.worker import LOG_LINE, REFUSED, Worker
 
 _USAGE = "usage: python -m tickwright_sdk module:worker"
-_REFUSED = 2  # the exit status of a command that cannot be
 
 
 def main(arguments: list[str]) -> int:
@@ -19,17 +19,23 @@ def main(arguments: list[str]) -> int:
         return _say(_USAGE)
     name, _, at = arguments[0].partition(":")
     sys.path.insert(0, "")
-    worker = getattr(importlib.import_module(name), at or "worker", None)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as fault:
+        if fault.name is None or not f"{name}.".startswith(f"{fault.name}."):
+            raise  # something that the module itself imports: its trace says where
+        return _say(f"There is no module {name!r} in {Path.cwd()} or on PYTHONPATH. {_USAGE}")
+    worker = getattr(module, at or "worker", None)
     if not isinstance(worker, Worker):
         return _say(f"{arguments[0]!r} is no Worker. {_USAGE}")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stdout)
+    logging.basicConfig(level=logging.INFO, format=LOG_LINE, stream=sys.stdout)
     worker.run()
     return 0
 
 
 def _say(what: str) -> int:
     sys.stderr.write(f"{what}\n")
-    return _REFUSED
+    return REFUSED
 
 
 if __name__ == "__main__":

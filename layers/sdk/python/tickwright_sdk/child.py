@@ -171,8 +171,8 @@ def _line_of(result: Result) -> dict[str, Any]:
     match result:
         case Succeeded(result=text):
             return {"succeeded": text}
-        case Later(after_s=after_s):
-            return {"later": after_s}
+        case Later(after_s=after_s, message=message):
+            return {"later": after_s, "message": message}
         case Failed():
             names = ("error_class", "message", "trace", "fatal")
             return {"failed": {name: getattr(result, name) for name in names}}

@@ -14,7 +14,7 @@ from tickwright_sdk.context import Context, Link
 from tickwright_sdk.engine_link import Note
 from tickwright_sdk.hands import NoRoom
 from tickwright_sdk.problems import Unreachable
-from tickwright_sdk.results import Failed, Later, Result, Succeeded
+from tickwright_sdk.results import LATER_CLASS, Failed, Later, Result, Succeeded
 
 # Of a lease the protocol promises that it is longer than two heartbeats.
 _HEARTBEATS_A_LEASE = 2
@@ -100,8 +100,10 @@ def report_of(claim: Claim, result: Result | NoRoom, log: str, *, later_s: float
         case Failed(fatal=fatal):
             kind = "fatal" if fatal else "failure"
             return Said(succeeded=False, body=body | {"kind": kind, "error": _error(result)})
-        case Later(after_s=after_s):
-            return Said(succeeded=False, body=body | {"kind": "retryLater", "afterSec": _bounded(after_s)})
+        case Later(after_s=after_s, message=message):
+            why = {"error": {"class": LATER_CLASS, "message": message[: limits.TRACE_CHARS_MAX]}} if message else {}
+            later = {"kind": "retryLater", "afterSec": _bounded(after_s), **why}
+            return Said(succeeded=False, body=body | later)
         case NoRoom():
             return Said(succeeded=False, body=body | {"kind": "notRun", "afterSec": later_s})
 

@@ -29,6 +29,15 @@ class Client:
         """Without the key."""
         return f"Client({self._connection!r})"
 
+    @property
+    def url(self) -> str:
+        """Where the API is."""
+        return self._connection.origin
+
+    def health(self) -> Json:
+        """Whether the API answers; it takes no key."""
+        return self._get("/v1/health")
+
     # ------------------------------------------------------------------------------------------ jobs
 
     def submit(self, job: Mapping[str, Any], *, idempotency_key: str | None = None) -> Json:

@@ -66,6 +66,10 @@ class Ask:
     read_s: float | None = None
 
 
+class BadKey(ValueError):  # noqa: N818 - says what is the matter
+    """What was given is no API key."""
+
+
 class Connection:
     """An origin and a key. Safe to use from many threads; `connections` of them are open at most."""
 
@@ -78,12 +82,17 @@ class Connection:
         """
         self._origin = _origin(url)
         if not _KEY.fullmatch(key):
-            raise ValueError("An API key is 1 to 256 printable ASCII characters without blanks.")
+            raise BadKey("An API key is 1 to 256 printable ASCII characters without blanks.")
         self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json", "User-Agent": "tickwright-sdk"}
         self._patience = patience
         self._wait: Wait = _hold_up if wait is None else wait
         self._live = _Live()
         self._pools = _pools(self._live, connections)
+
+    @property
+    def origin(self) -> str:
+        """Where it asks."""
+        return self._origin
 
     def __repr__(self) -> str:
         """Without the key."""

@@ -98,6 +98,16 @@ class Hands:
             return await self._loop.call(partial(awaited, job, payload, context))
         return await self._in_thread(job, payload, context, self._shares.get(share, self._rest))
 
+    @property
+    def threads(self) -> int:
+        """How many plain handlers at a time."""
+        return self._threads_most
+
+    @property
+    def children(self) -> int:
+        """How many handlers at a time in children."""
+        return self._children_most
+
     def places_of(self, most: int) -> int:
         """How many of so many runs at a time there are threads for: fewer where abandoned code keeps some."""
         return most - max(0, self._abandoned() - max(0, self._threads_most - most))

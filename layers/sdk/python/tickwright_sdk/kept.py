@@ -18,8 +18,8 @@ from tickwright_sdk.context import CANCELLED, DEADLINE, DRAINING, LOST, Context
 from tickwright_sdk.engine_link import EngineLink, Note, joined
 from tickwright_sdk.hands import NoRoom
 from tickwright_sdk.machine import Clock
-from tickwright_sdk.problems import Invalid, Refused, TickwrightError, Unavailable, Unreachable
-from tickwright_sdk.results import Failed, Result, Succeeded
+from tickwright_sdk.problems import Conflict, Invalid, Refused, TickwrightError, Unavailable, Unreachable
+from tickwright_sdk.results import Failed, Later, Result, Succeeded
 from tickwright_sdk.tail import Tail
 
 _LOG = logging.getLogger("tickwright.worker")
@@ -33,6 +33,14 @@ _FULL_S = 2.0  # a worker without room for it would get it right back
 Call = Callable[[Claim, Context], Awaitable[Result | NoRoom]]
 
 
+@dataclass(slots=True)
+class Tally:
+    """How the runs of a worker have ended so far."""
+
+    ended: int = 0
+    given_back: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """What every run of a worker shares."""
@@ -44,6 +52,7 @@ class Desk:
     worker_id: str
     call: Call
     draining: "asyncio.Future[None]"
+    tally: Tally = field(default_factory=Tally)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,6 +181,7 @@ class KeptAttempt:
     def _goes_on_after(self, refused: Refused) -> bool:
         if refused.status not in _OVER:
             return True  # as if it had not come through: the lease counts on
+        self._say("is told to stop", refused)
         self._refused = True
         self._link.stop(_REASONS.get(refused.code, LOST))
         return False
@@ -188,7 +198,8 @@ class KeptAttempt:
 
     async def _end(self, running: "asyncio.Future[Result | NoRoom]", reason: str | None) -> None:
         if reason == LOST:
-            self._say("let go of, its lease is lost", None)
+            if not self._refused:
+                self._say("let go of, its lease may be over by this machine's clock", None)
             return
         result = _said(_result_of(running), reason)
         if not isinstance(result, Succeeded):
@@ -205,25 +216,35 @@ class KeptAttempt:
         """Report again and again while the lease may last: a moment's outage must not cost a finished run."""
         said = report_of(self.claim, result, self.tail.text(), later_s=self._later_s())
         try:
-            await self._tell(said)
+            is_told = await self._tell(said)
         except ValueError as fault:  # it never left: no JSON, or no Unicode
             _LOG.warning("%s: its report cannot be sent as it is: %s", self.claim.execution_id, fault)
-            await self._tell(without_text(said))
+            is_told = await self._tell(without_text(said))
+        if is_told and self._is_given_back(result):
+            self.desk.tally.given_back += 1
+            _LOG.info("%s: given back, no attempt is counted", self._about())
+        elif is_told:
+            self.desk.tally.ended += 1
 
-    async def _tell(self, said: Said) -> None:
+    def _is_given_back(self, result: Result | NoRoom) -> bool:
+        """Not run here, or broken off by its handler because this worker stops."""
+        return isinstance(result, NoRoom) or (isinstance(result, Later) and self.desk.draining.done())
+
+    async def _tell(self, said: Said) -> bool:
+        """Whether the report was taken."""
         while True:
             try:
                 await self.desk.reports.do(partial(self._send, said))
             except (Unreachable, Unavailable) as fault:
                 if self._lease_is_over():
                     self._say("its report did not get through", fault)
-                    return
+                    return False
                 await asyncio.wait({self._pause()})
             except TickwrightError as refused:
                 self._say("its report was refused", refused)
-                return
+                return False
             else:
-                return
+                return True
 
     def _later_s(self) -> float:
         """When what was not run may come again: at once if this worker stops, for the next one is there."""
@@ -240,8 +261,12 @@ class KeptAttempt:
         report(self.claim.execution_id, said.body)
 
     def _say(self, what: str, fault: TickwrightError | None) -> None:
-        about = f"{self.claim.execution_id} at leaseEpoch {self.claim.lease_epoch}"
-        _LOG.warning("%s: %s%s", about, what, "" if fault is None else f": {fault}")
+        # A run that was cancelled, or is another's by now: the protocol at work, and nobody's mistake.
+        level = logging.INFO if isinstance(fault, Conflict) else logging.WARNING
+        _LOG.log(level, "%s: %s%s", self._about(), what, "" if fault is None else f": {fault}")
+
+    def _about(self) -> str:
+        return f"{self.claim.execution_id} at leaseEpoch {self.claim.lease_epoch}"
 
 
 def _result_of(running: "asyncio.Future[Result | NoRoom]") -> Result | NoRoom | None:

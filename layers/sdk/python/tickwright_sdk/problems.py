@@ -25,6 +25,10 @@ class TickwrightError(Exception):
     """Anything that came of a request besides its answer."""
 
 
+class WorkerRefused(Exception):  # noqa: N818 - says what happened
+    """A worker cannot work as it is set up, and has claimed nothing; the message says in a line what to change."""
+
+
 class Unreachable(TickwrightError):  # noqa: N818 - says what is the matter
     """No answer came: the request may have been carried out, or not."""
 

@@ -19,9 +19,10 @@ from tickwright_sdk.connection import Patience
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands, NoRoom
-from tickwright_sdk.kept import Desk, KeptAttempt
+from tickwright_sdk.kept import Desk, KeptAttempt, Tally
 from tickwright_sdk.machine import Clock, MachineClock, fraction, token
-from tickwright_sdk.problems import Refused, TickwrightError, Unavailable
+from tickwright_sdk.problems import NotFound, Refused, TickwrightError, Unavailable
+from tickwright_sdk.refusals import Door, refused_at
 from tickwright_sdk.results import Failed, Result
 
 _LOG = logging.getLogger("tickwright.worker")
@@ -60,10 +61,6 @@ class Pulling:
         return body | {"lanes": list(self.lanes)} if self.lanes else body
 
 
-class PoolRefused(Exception):  # noqa: N818 - says what happened
-    """The API refuses this worker: its key, its scope or its pool is wrong. It never claimed anything."""
-
-
 class Puller:
     """One worker's pulling. Used from one event loop."""
 
@@ -80,6 +77,7 @@ class Puller:
         self._free = asyncio.Semaphore(pulling.concurrency)
         self._going_on: set[asyncio.Task[None]] = set()
         self._draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._tally = Tally()
         self._claimed_once = False
 
     @property
@@ -88,7 +86,7 @@ class Puller:
         return len(self._going_on)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Pull until `stop` is set, then finish or give back. Raises PoolRefused at the very start."""
+        """Pull until `stop` is set, then finish or give back. Raises WorkerRefused at the very start."""
         polling = asyncio.create_task(self._poll(stop))
         stopping = asyncio.create_task(stop.wait())
         try:
@@ -115,10 +113,10 @@ class Puller:
         while (places := await self._places(stop)) > 0:
             taken = 0
             try:
-                taken = await self._claim(self._pulling.asking(places), stop)
+                taken = await self._claim(self._asking(places), stop)
                 failures = 0
             except TickwrightError as fault:
-                self._judge(fault)
+                await self._judge(fault)
                 failures += 1
                 await _either(stop, _pause_s(failures, fault))
             finally:
@@ -173,20 +171,50 @@ class Puller:
                 if not _may_have_been_granted(fault) or is_last or since_s > _FORGOTTEN_S:
                     raise
                 failures += 1
-                _LOG.warning("a claim was not answered, and is asked again: %s", fault)
+                self._say_unanswered(fault)
                 await _either(stop, _pause_s(failures, fault))
             else:
-                self._claimed_once = True
+                self._say_ready()
                 return self._begin_all(answer, sent_ms, is_wanted=not stop.is_set())
 
     def _ask(self, asked: Mapping[str, Any]) -> Claimed:
         return claimed(self._polling.claim(self._pulling.pool, asked, read_s=asked["waitSec"] + _ANSWER_S))
 
-    def _judge(self, fault: TickwrightError) -> None:
+    def _asking(self, places: int) -> Mapping[str, Any]:
+        """The body of a fresh claim; the first waits for nothing, so that a worker soon knows whether it is let in."""
+        asked = self._pulling.asking(places)
+        return asked if self._claimed_once else {**asked, "waitSec": 0}
+
+    async def _judge(self, fault: TickwrightError) -> None:
         """A worker that was never let in has a mistake to be told at once; later the API may be mended meanwhile."""
-        if not _may_have_been_granted(fault) and not self._claimed_once:
-            raise PoolRefused(str(fault)) from fault
+        if isinstance(fault, Refused) and not _may_have_been_granted(fault) and not self._claimed_once:
+            door = Door(url=self._polling.url, pool=self._pulling.pool, is_api=await self._is_api(fault))
+            raise refused_at(door, fault) from fault
         _LOG.warning("a claim failed: %s", fault)
+
+    async def _is_api(self, fault: Refused) -> bool:
+        """Whether it is the pool that is not there: what has no such path has no health either."""
+        if not isinstance(fault, NotFound):
+            return True
+        try:
+            await self._polls.do(self._polling.health)
+        except Refused:
+            return False
+        except TickwrightError:
+            return True
+        return True
+
+    def _say_ready(self) -> None:
+        if not self._claimed_once:
+            self._claimed_once = True
+            _LOG.info("ready: the API grants runs of the pool to this worker")
+
+    def _say_unanswered(self, fault: TickwrightError) -> None:
+        if self._claimed_once:
+            _LOG.warning("a claim was not answered, and is asked again: %s", fault)
+        else:
+            said = "nobody answers at %s, which is tried again; is TICKWRIGHT_URL right? %s"
+            _LOG.warning(said, self._polling.url, fault)
 
     # ---------------------------------------------------------------------------------------- running
 
@@ -206,6 +234,7 @@ class Puller:
             worker_id=self._pulling.worker_id,
             call=self._call,
             draining=self._draining,
+            tally=self._tally,
         )
         running = asyncio.create_task(KeptAttempt(desk=desk, claim=claim, sent_ms=sent_ms, is_wanted=is_wanted).run())
         self._going_on.add(running)
@@ -236,6 +265,7 @@ class Puller:
         letting_go_s = min(_LETTING_GO_S, self._pulling.grace_s / 3)
         grace_ms = round((self._pulling.grace_s - letting_go_s) * 1_000)
         until_ms = self._clock.monotonic_ms() + grace_ms
+        self._say_stopping(polling)
         while (ends := self._unfinished(polling)) and not self._draining.done():
             left_s = (until_ms - self._clock.monotonic_ms()) / 1_000
             if left_s <= 0:
@@ -246,9 +276,23 @@ class Puller:
             await asyncio.wait(ends, timeout=letting_go_s)
         if polling.done() and not polling.cancelled():
             polling.result()
+        _LOG.info(
+            "stopped: %s ended here, %d given back, %d left to their leases",
+            *(_runs(self._tally.ended), self._tally.given_back, len(self._unfinished(polling) - {polling})),
+        )
+
+    def _say_stopping(self, polling: "asyncio.Task[None]") -> None:
+        if not polling.done() or polling.cancelled() or polling.exception() is None:
+            said = "stopping: takes no more, and lets end what ends within %g s; %s"
+            going_on = f"{_runs(self.going_on)} {'goes' if self.going_on == 1 else 'go'} on"
+            _LOG.info(said, self._pulling.grace_s, going_on)
 
     def _unfinished(self, polling: "asyncio.Task[None]") -> set["asyncio.Future[None]"]:
         return {one for one in (polling, *self._going_on) if not one.done()}
+
+
+def _runs(number: int) -> str:
+    return f"{number} run{'' if number == 1 else 's'}"
 
 
 def _may_have_been_granted(fault: TickwrightError) -> bool:

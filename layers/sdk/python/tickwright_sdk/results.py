@@ -26,6 +26,7 @@ class RetryLater(Exception):  # noqa: N818 - a word of the closed set of results
     def __init__(self, after_s: float, message: str = "") -> None:
         super().__init__(message or f"retry in {after_s} s")
         self.after_s = float(after_s)
+        self.message = str(message)
         if math.isnan(self.after_s):
             raise ValueError("after_s is a number of seconds")
 
@@ -55,12 +56,18 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Later:
-    """It asks to be tried again after a while; no attempt is counted."""
+    """It asks to be tried again after a while, and may say why; no attempt is counted."""
 
     after_s: float
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        """Hold text that can be sent."""
+        object.__setattr__(self, "message", self.message.encode("utf-8", "replace").decode())
 
 
 Result = Succeeded | Failed | Later
+LATER_CLASS = "RetryLater"  # the class under which it is shown why a run asked to be tried later
 
 
 class NotKept(ValueError):  # noqa: N818 - says what happens to the value
@@ -90,7 +97,7 @@ def _bad(message: str) -> Failed:
 def broke_off(raised: BaseException) -> Result:
     """What it means that a handler raised this."""
     if isinstance(raised, RetryLater):
-        return Later(after_s=raised.after_s)
+        return Later(after_s=raised.after_s, message=raised.message[: limits.MESSAGE_CHARS_MAX])
     return Failed(
         error_class=type(raised).__name__,
         message=_text(raised),

@@ -184,8 +184,8 @@ def _result_of(line: dict[str, Any], child: _Child) -> Result:
     match line:
         case {"succeeded": result}:
             return Succeeded(result=result)
-        case {"later": after_s}:
-            return Later(after_s=after_s)
+        case {"later": after_s, "message": message}:
+            return Later(after_s=after_s, message=message)
         case _:
             failed = Failed(**line["failed"])
             # What it holds of the memory that it could not have more of is not known.

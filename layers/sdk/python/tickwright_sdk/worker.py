@@ -6,6 +6,7 @@ more, lets end what can, gives the rest back, and ends in time whatever its hand
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -20,10 +21,14 @@ from tickwright_sdk.handlers import Job, Manner, Registry, Submitted
 from tickwright_sdk.hands import Hands
 from tickwright_sdk.health import Health, serving
 from tickwright_sdk.machine import token
+from tickwright_sdk.problems import WorkerRefused
 
 if TYPE_CHECKING:
     from tickwright_sdk.client import Client
 
+_LOG = logging.getLogger("tickwright.worker")
+LOG_LINE = "%(asctime)s %(levelname)s %(message)s"
+REFUSED = 2  # the exit status of a program that cannot work as it is set up
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -83,13 +88,22 @@ class Worker:
         return self.registry.register(name, Manner(in_child=process, memory_mb=memory_mb), names)
 
     def run(self, transport: Transport | None = None) -> None:
-        """Work until SIGTERM or SIGINT. A second of them gives back at once what runs."""
-        asyncio.run(self._until_a_signal(transport))
+        """Work until SIGTERM or SIGINT. A second of them gives back at once what runs.
+
+        For a program: it shows its log on stderr unless that is set up already, and where it cannot work it says why in
+        one line and ends with status 2.
+        """
+        logging.basicConfig(level=logging.INFO, format=LOG_LINE)
+        try:
+            asyncio.run(self._until_a_signal(transport))
+        except WorkerRefused as refused:
+            sys.stderr.write(f"tickwright: {refused}\n")
+            sys.exit(REFUSED)
 
     async def serve(
         self, stop: asyncio.Event, *, transport: Transport | None = None, hurry: asyncio.Event | None = None
     ) -> None:
-        """Work until `stop` is set: `run` inside a program that has an event loop."""
+        """Work until `stop` is set: `run` in a program that has an event loop. Raises WorkerRefused at its start."""
         hands = Hands(threads=self.threads or self.concurrency, children=self.children)
         shift = Shift(worker=self, hands=hands, stop=stop, hurry=hurry or asyncio.Event())
         try:
@@ -129,7 +143,10 @@ async def pulling(shift: Shift) -> None:
 
     worker = shift.worker
     if worker.pool is None:
-        raise ValueError('which pool does it pull from? Make it with pool="...", or give run() a transport')
+        raise WorkerRefused('which pool does it pull from? Make it with pool="...", or give run() a transport')
+    if not worker.registry.names():
+        raise WorkerRefused('it has no handler, and would fail every run: register one with @worker.job("name")')
+    client = client_of(worker)
     pulled = Pulling(
         pool=worker.pool,
         worker_id=worker.worker_id,
@@ -137,7 +154,8 @@ async def pulling(shift: Shift) -> None:
         lanes=worker.lanes,
         grace_s=worker.grace_s,
     )
-    puller = Puller(client_of(worker), shift.registry, shift.hands, pulled)
+    _say_what_it_serves(worker, client.url, shift.hands)
+    puller = Puller(client, shift.registry, shift.hands, pulled)
     hurrying = asyncio.create_task(_hurry(shift, puller.let_go))
     try:
         await puller.run(shift.stop)
@@ -147,14 +165,17 @@ async def pulling(shift: Shift) -> None:
 
 def client_of(worker: Worker) -> "Client":
     """The client that it was made with, else the one that TICKWRIGHT_URL and TICKWRIGHT_API_KEY name."""
-    from tickwright_sdk.client import Client  # noqa: PLC0415 - as above
+    from tickwright_sdk.refusals import client_from_environment  # noqa: PLC0415 - as above
 
-    if worker.client is not None:
-        return worker.client
-    url, key = os.environ.get("TICKWRIGHT_URL"), os.environ.get("TICKWRIGHT_API_KEY")
-    if not url or not key:
-        raise ValueError("where is the API? Say client=..., or set TICKWRIGHT_URL and TICKWRIGHT_API_KEY")
-    return Client(url, key)
+    return worker.client or client_from_environment()
+
+
+def _say_what_it_serves(worker: Worker, url: str, hands: Hands) -> None:
+    _LOG.info(
+        "worker %s serves the pool %r of %s%s: %s; %d runs at a time, in %d threads and %d children",
+        *(worker.worker_id, worker.pool, url, f", lanes {', '.join(worker.lanes)}" if worker.lanes else ""),
+        *(", ".join(worker.registry.names()), worker.concurrency, hands.threads, hands.children),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,4 +193,5 @@ class _Submits:
 
 async def _hurry(shift: Shift, let_go: Callable[[], None]) -> None:
     await shift.hurry.wait()
+    _LOG.info("told to stop once more: gives back at once what runs")
     let_go()
