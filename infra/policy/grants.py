@@ -58,17 +58,16 @@ _BURY = Grant(Resource.DEAD_EXECUTIONS, ("sqs:SendMessage",))
 
 
 # Decide ticks, insert their executions, send their hints: both loops may take any of these steps.
-def _steps(*more_of_control: str) -> tuple[Grant, ...]:
-    return (
-        Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _CHECK, _UPDATE_STATEMENT)),
-        Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
-        Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
-        Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
-        # A bucket's lease is read alone, the calendars that a schedule names together.
-        Grant(Resource.CONTROL, (_GET, _BATCH_GET, *more_of_control, _PUT, _UPDATE)),
-        *_SEND,
-        _BURY,
-    )
+_STEPS = (
+    Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _CHECK, _UPDATE_STATEMENT)),
+    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
+    Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
+    Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
+    # The calendars that a schedule names. API keys are in this table too, and no loop reads or writes one.
+    Grant(Resource.CONTROL, (_BATCH_GET,), keys=("TENANT#",)),
+    *_SEND,
+    _BURY,
+)
 
 
 # Claim, heartbeat, report, settle: whoever runs executions.
@@ -116,11 +115,19 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             _BURY,
         ),
         "authorizer": (Grant(Resource.CONTROL, (_GET,)),),
-        "scheduler": (Grant(Resource.JOBS_DUE, (_QUERY,)), *_steps()),
+        "scheduler": (
+            Grant(Resource.JOBS_DUE, (_QUERY,)),
+            *_STEPS,
+            # The leases of buckets: read alone, put where there is none.
+            Grant(Resource.CONTROL, (_GET, _PUT, _UPDATE), keys=("BUCKET#",)),
+        ),
         "watch": (
-            # It looks through the dead for what an order means, and finds the orders themselves.
-            *_steps(_QUERY),
+            *_STEPS,
+            # It looks through the dead for what an order means, finds the orders themselves, and moves them on.
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT), keys=("REDRIVES",)),
+            # The payload that a redriven execution has of its own is kept longer, and read after its transaction.
+            Grant(Resource.CONTROL, (_BATCH_GET, _UPDATE), keys=("PAYLOAD#",)),
         ),
         "worker": (
             *_ATTEMPTS,

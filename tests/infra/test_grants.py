@@ -142,6 +142,21 @@ def test_whoever_runs_handlers_can_change_no_key_lease_or_order(prod: Templates,
     }
 
 
+@pytest.mark.parametrize(
+    ("function", "beginnings"),
+    [("scheduler", {"BUCKET#*", "TENANT#*"}), ("watch", {"REDRIVES*", "PAYLOAD#*", "TENANT#*"})],
+)
+def test_a_loop_reaches_no_key_and_writes_nothing_of_a_tenants(
+    prod: Templates, function: str, beginnings: set[str]
+) -> None:
+    """A scheduler has the leases of buckets, the watch has orders; of tenants they read the calendars alone."""
+    reached = reach_in_control(prod, function)
+
+    assert {pattern for _, pattern in reached} == beginnings
+    assert {action for action, pattern in reached if pattern == "TENANT#*"} == {"dynamodb:BatchGetItem"}
+    assert not {(action, pattern) for action, pattern in reached if pattern == "PAYLOAD#*" and "Put" in action}
+
+
 @pytest.mark.parametrize("function", sorted(GRANTS))
 def test_a_function_has_the_rights_of_the_table_and_no_others(prod: Templates, function: str) -> None:
     """A right that slips in through a construct's convenience method is found here."""
