@@ -166,6 +166,24 @@ async def test_retry_later_counts_no_attempt(acme: Client) -> None:
     assert (got.json["status"], got.json["attempt"], got.json["leaseEpoch"]) == ("RETRY", 0, 1)
 
 
+@pytest.mark.sem("SEM-RETRY-3")
+async def test_why_a_run_asked_to_be_tried_later_is_shown(acme: Client) -> None:
+    """With the execution and in its explanation, bounded, and without the job's secrets; nothing said keeps it."""
+    path = await a_running_one(acme, payload={"pin": "s3cr3t-p"}, secrets=["/payload/pin"])
+    why = {"class": "RetryLater", "message": "the bank of s3cr3t-p is closed" + "." * limits.ERROR_MESSAGE_CHARS_MAX}
+    body = {"leaseEpoch": 1, "kind": "retryLater", "afterSec": 0, "error": why}
+    asked = (await acme.send("POST", f"{path}/fail", body)).json
+    told = (await acme.get(f"{path}/explanation")).json["waitsFor"]
+    await claim_again(acme, asked["executionId"])
+    again = (await acme.send("POST", f"{path}/fail", {"leaseEpoch": 2, "kind": "retryLater", "afterSec": 0})).json
+
+    assert (asked["reason"], asked["error"]["class"]) == ("retry_later", "RetryLater")
+    assert asked["error"]["message"].startswith("the bank of ******** is closed.")
+    assert len(asked["error"]["message"]) == limits.ERROR_MESSAGE_CHARS_MAX
+    assert "It said: the bank of ******** is closed." in told
+    assert again["error"] == asked["error"]
+
+
 @pytest.mark.parametrize(
     ("step", "body", "errors"),
     [

@@ -40,7 +40,7 @@ def ends(payload: str, _ctx: Context) -> None:
         case "fatal":
             raise Fatal("closed")
         case "later":
-            raise RetryLater(30)
+            raise RetryLater(30, "closed")
         case "exit":
             os._exit(7)
         case "killed":

@@ -85,7 +85,7 @@ async def test_however_a_child_ends_only_its_call_fails() -> None:
         "SystemExit": ("SystemExit", False),
         "ValueError": ("ValueError", False),
     }
-    assert answers["later"] == Later(after_s=30)
+    assert answers["later"] == Later(after_s=30, message="closed")
     assert isinstance(after, Succeeded)
 
 

@@ -75,6 +75,11 @@ async def until(true: Callable[[], object]) -> None:
         (lambda _, __: Fatal("no"), "fatal", {}),
         (lambda _, __: Fatal("bad \udcff"), "fatal", {}),
         (lambda _, __: RetryLater(7), "retryLater", {"afterSec": 7}),
+        (
+            lambda _, __: RetryLater(7, "the bank is closed"),
+            "retryLater",
+            {"afterSec": 7, "error": {"class": "RetryLater", "message": "the bank is closed"}},
+        ),
         (lambda _, __: RetryLater(float("inf")), "retryLater", {"afterSec": 604_800}),
     ],
 )

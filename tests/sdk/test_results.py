@@ -33,6 +33,7 @@ class Model(BaseModel):
         (Point(1, Point(2)), Succeeded(result='{"x":1,"inner":{"x":2,"inner":null}}')),
         ([Model(n=3)], Succeeded(result='[{"n":3}]')),
         (RetryLater(5), Later(after_s=5)),
+        (RetryLater(5, "closed \udcff"), Later(after_s=5, message="closed ?")),
     ],
 )
 def test_what_can_be_kept_is_the_result(value: object, result: Result) -> None:

@@ -85,7 +85,9 @@ def asked(epoch: Epoch, seen: State, lease_until: Instant) -> Iterator[Asked]:
     yield Asked(stopping, Event.REAP, State.CANCELLED, epoch, None, lease_until)
     yield Asked(Stop(ref=ref, epoch=epoch, **OWE), Event.STOPPED, State.CANCELLED, epoch)
     for later, event in ((True, Event.RETRY_AFTER), (False, Event.GIVE_BACK)):
-        put_off = PutOff(ref=ref, epoch=epoch, retry_at=LATER, wait_key="4", asked=later)
+        put_off = PutOff(
+            ref=ref, epoch=epoch, retry_at=LATER, wait_key="4", asked=later, error=ERROR if later else None
+        )
         yield Asked(put_off, event, State.RETRY, epoch)
     cancel = Cancel(ref=ref, seen_state=seen, seen_epoch=epoch, reason=Reason.CANCELLED, **END)
     cancelled = State.CANCELLING if seen is State.RUNNING else State.CANCELLED

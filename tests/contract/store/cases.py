@@ -241,6 +241,13 @@ OF_EXECUTIONS = (
         again=True,
     ),
     Case(
+        name="put off, saying why",
+        change=replace(PUT_OFF, wait_key=None, error=ERROR),
+        accepts=RUNNING,
+        refuses=(LATER_EPOCH, CANCELLING, replace(RUNNING, retry_afters=100)),
+        again=True,
+    ),
+    Case(
         name="give back",
         change=replace(PUT_OFF, asked=False, wait_key=None),
         accepts=replace(RUNNING, retry_afters=100),

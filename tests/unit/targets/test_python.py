@@ -12,7 +12,8 @@ from tests.unit.targets.invocations import an_invocation
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain import attempts
 from tickwright.domain.allowed_targets import EVERY_HANDLER, AllowedTargets
-from tickwright.domain.attempts import Failure, Fatal, Success, UserResult
+from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
+from tickwright.domain.executions import ASKED_LATER
 from tickwright.domain.instants import to_datetime
 from tickwright.domain.jobs import Target
 from tickwright_sdk import Context, HandlerRefused, Registry, RetryLater
@@ -132,6 +133,8 @@ async def test_fatal_and_retry_later_are_raised_or_returned(*, raises: bool) -> 
     assert isinstance(fatal, Fatal)
     assert fatal.error.message == "the account is closed"
     assert later == attempts.RetryLater(after_s=90)
+    why = await call(answering(RetryLater(90, "the bank is closed")))
+    assert why == attempts.RetryLater(after_s=90, error=an_error(ASKED_LATER, "the bank is closed"))
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, float("nan"), "\ud800", "x" * 40_000, b"bytes"])

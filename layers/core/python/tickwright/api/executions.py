@@ -156,15 +156,16 @@ def _kept(pointer: str, value: object, bytes_max: int) -> str | None:
 
 
 def _failed(body: FailBody) -> Failure | Fatal | RetryLater | NotRun:
+    said = body.error
+    error = None if said is None else an_error(said.error_class, said.message, said.trace)
     if body.kind == "notRun":
         return NotRun(after_s=body.after_sec or 0.0)
     if body.kind == "retryLater":
         if body.after_sec is None:
             raise invalid("/afterSec", "missing", "It is required beside retryLater; say how long to wait.")
-        return RetryLater(after_s=body.after_sec)
-    if body.error is None:
+        return RetryLater(after_s=body.after_sec, error=error)
+    if error is None:
         raise invalid("/error", "missing", "It is required; say what went wrong, or send another kind.")
-    error = an_error(body.error.error_class, body.error.message, body.error.trace)
     return Fatal(error=error) if body.kind == "fatal" else Failure(error=error, after_s=body.after_sec)
 
 

@@ -44,9 +44,10 @@ class Fatal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryLater:
-    """It asks to be tried again after a while; no attempt is counted."""
+    """It asks to be tried again after a while, and may say why; no attempt is counted."""
 
     after_s: float
+    error: ErrorSummary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +128,8 @@ def after_giving_back(given: NotRun, execution: Execution, *, now: Instant) -> I
 def after_request(asked: RetryLater, execution: Execution, *, now: Instant) -> Instant | Failure | Fatal:
     """When an execution that asked to be tried later is tried again; or what it is instead, too often or too late."""
     if execution.retry_afters >= limits.RETRY_AFTER_MAX:
-        said = f"It asked to be retried later over {limits.RETRY_AFTER_MAX} times."
+        last = "" if asked.error is None else f" The last time it said: {asked.error.message}"
+        said = f"It asked to be retried later over {limits.RETRY_AFTER_MAX} times.{last}"
         return Failure(error=an_error("RetryLaterTooOften", said))
     at = later_by(asked.after_s, now)
     if execution.run_deadline_at is not None and at >= execution.run_deadline_at:

@@ -44,6 +44,9 @@ class Reason(Enum):
     RETRY_LATER = "retry_later"
 
 
+ASKED_LATER = "RetryLater"  # the class of an error that says why a run asked to be tried later
+
+
 class Owed(Enum):
     """What still has to be done after an execution has ended; idempotent by execution and generation."""
 

@@ -6,7 +6,7 @@ Must not decide: who gives a reason stands where it is given. Promise: SEM-REASO
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tickwright.domain.executions import Execution, PassedOver, Reason
+from tickwright.domain.executions import ASKED_LATER, Execution, PassedOver, Reason
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.schedules.phrases import counted
 from tickwright.domain.transitions import State
@@ -92,7 +92,7 @@ REASONS: Mapping[Reason, Told] = {
         "Nothing: it comes again and no attempt was counted."),
     Reason.RETRY_LATER: Told(
         (_S.RETRY,),
-        "The target asked to be tried later.",
+        "The target asked to be tried later; error says why, if it did.",
         "Nothing: it comes again and no attempt was counted; how often it may ask is bounded."),
 }
 # fmt: on
@@ -103,10 +103,13 @@ def why(execution: Execution) -> str:
     if execution.reason is None:
         return ""
     told = REASONS[execution.reason]
+    error = execution.error
+    asked = execution.reason is Reason.RETRY_LATER and error is not None and error.error_class == ASKED_LATER
+    said = f" It said: {error.message.removesuffix('.')}." if asked and error is not None else ""
     passed = "" if execution.passed is None else f" This row stands for {_range(execution.passed)}."
     gone = execution.discarded
     remedy = told.remedy if gone is None else f"Nothing: it was discarded at {to_rfc3339(gone.at)} ({gone.reason})."
-    return f" ({execution.reason.value}). {told.means}{passed} {remedy}"
+    return f" ({execution.reason.value}). {told.means}{said}{passed} {remedy}"
 
 
 def _range(passed: PassedOver) -> str:

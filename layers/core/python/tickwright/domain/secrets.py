@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from tickwright.domain import limits
-from tickwright.domain.attempts import Failure, Fatal, UserResult, an_error
+from tickwright.domain.attempts import Failure, Fatal, RetryLater, UserResult, an_error
 from tickwright.domain.jobs import JobSpec, Target
 from tickwright.domain.outcomes import FieldProblem
 from tickwright.domain.problems import Problems
@@ -135,7 +135,7 @@ def scrubbed(text: str, spec: JobSpec, *, is_cut: bool = False, goes_on: bool = 
 
 def without_secrets(result: UserResult, spec: JobSpec) -> UserResult:
     """How an attempt ended, as it may be shown: user code may have put anything into its error."""
-    if not isinstance(result, Failure | Fatal):
+    if not isinstance(result, Failure | Fatal | RetryLater) or result.error is None:
         return result
     error = result.error
     name = scrubbed(error.error_class, spec, goes_on=len(error.error_class) >= limits.TAG_CHARS_MAX)

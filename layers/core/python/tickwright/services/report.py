@@ -128,10 +128,10 @@ async def _write_result(
             later = after_request(result, execution, now=now)
             if isinstance(later, Failure | Fatal):
                 return await _fail(kit, execution, later, now), EventName.EXECUTION_RETRYING
-            return await _put_off(kit, execution, later, now, asked=True), EventName.EXECUTION_RETRYING
+            return await _put_off(kit, execution, later, now, asked=result), EventName.EXECUTION_RETRYING
         case NotRun():
             later = after_giving_back(result, execution, now=now)
-            return await _put_off(kit, execution, later, now, asked=False), EventName.EXECUTION_GIVEN_BACK
+            return await _put_off(kit, execution, later, now), EventName.EXECUTION_GIVEN_BACK
         case HandedOver():
             return await _hand_over(kit, execution, now, lease_until), EventName.EXECUTION_HANDED_OVER
 
@@ -153,7 +153,7 @@ async def _fail(kit: Kit, execution: Execution, failed: Failure | Fatal, now: In
 
 
 async def _put_off(
-    kit: Kit, execution: Execution, retry_at: Instant, now: Instant, *, asked: bool
+    kit: Kit, execution: Execution, retry_at: Instant, now: Instant, *, asked: RetryLater | None = None
 ) -> Outcome[Execution]:
     return await kit.store.write(
         PutOff(
@@ -161,7 +161,8 @@ async def _put_off(
             epoch=execution.lease_epoch,
             retry_at=retry_at,
             wait_key=wait_key_for(kit, execution, retry_at, now),
-            asked=asked,
+            asked=asked is not None,
+            error=None if asked is None or asked.error is None else asked.error.bounded(),
         )
     )
 

@@ -6,7 +6,7 @@ SEM-SECRET-1.
 
 from dataclasses import dataclass
 
-from tickwright.domain.attempts import Failure, Fatal, UserResult
+from tickwright.domain.attempts import Failure, Fatal, RetryLater, UserResult
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import TenantId
@@ -83,7 +83,7 @@ async def _spec_of(kit: Kit, execution: Execution) -> JobSpec | None:
 
 async def shown_result(kit: Kit, execution: Execution, result: UserResult) -> UserResult:
     """A result as it may be shown: without the job's secrets in its error."""
-    if not isinstance(result, Failure | Fatal):
+    if not isinstance(result, Failure | Fatal | RetryLater):
         return result
     spec = await _spec_of(kit, execution)
     return result if spec is None else without_secrets(result, spec)

@@ -17,7 +17,7 @@ from tickwright_sdk.context import Context, Link, checkpoint_of
 from tickwright_sdk.engine_link import EngineLink, Note
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import THREADS, Hands, NoRoom
-from tickwright_sdk.results import Failed, Later, Result, Succeeded
+from tickwright_sdk.results import LATER_CLASS, Failed, Later, Result, Succeeded
 
 _NO_ROOM_S = 5.0  # another worker, or this one by then, has a place
 
@@ -106,8 +106,8 @@ def _said(answer: Result | NoRoom) -> UserResult:
             return attempts.Fatal(error=an_error(answer.error_class, answer.message, answer.trace))
         case Failed():
             return attempts.Failure(error=an_error(answer.error_class, answer.message, answer.trace))
-        case Later(after_s=after_s):
-            return attempts.RetryLater(after_s=after_s)
+        case Later(after_s=after_s, message=message):
+            return attempts.RetryLater(after_s=after_s, error=an_error(LATER_CLASS, message) if message else None)
         case NoRoom():
             return NotRun(after_s=_NO_ROOM_S)
         case _:

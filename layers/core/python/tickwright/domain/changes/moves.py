@@ -7,7 +7,7 @@ SEM-CANCEL-1, SEM-CANCEL-2, SEM-RETRY-3, SEM-REDRIVE-1.
 from dataclasses import dataclass, replace
 
 from tickwright.domain.changes.executions import NO_LEASE, By, ended, permitted
-from tickwright.domain.executions import Discarded, Execution, Owed, Reason
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Owed, Reason
 from tickwright.domain.ids import Epoch, ExecutionRef
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import Event, State
@@ -72,6 +72,11 @@ class PutOff:
     retry_at: Instant
     wait_key: str | None
     asked: bool  # user code asked to be tried later, which is bounded; else the platform gives the claim back
+    error: ErrorSummary | None = None  # why it asked; None leaves what the attempt before had said
+
+    def __post_init__(self) -> None:
+        """The platform has nothing to say of what it has not run."""
+        assert self.asked or self.error is None
 
     @property
     def event(self) -> Event:
@@ -94,6 +99,7 @@ class PutOff:
             reason=self.reason,
             attempt=old.attempt - 1,
             retry_afters=old.retry_afters + int(self.asked),
+            error=self.error or old.error,
             retry_at=self.retry_at,
             wait_key=self.wait_key,
             wait_at=None if self.wait_key is None else self.retry_at,

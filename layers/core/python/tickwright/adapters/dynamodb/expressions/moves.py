@@ -54,6 +54,16 @@ _PUT_OFF_WAITING = """
         #retryAt = :retryAt, #waitKey = :waitKey, #waitAt = :retryAt
     REMOVE #leaseOwner, #leaseUntil, #deadlineAt
 """
+_PUT_OFF_SAYING = """
+    SET #state = :retry, #reason = :reason, #error = :error, #attempt = #attempt - :one,
+        #retryAfters = #retryAfters + :asked, #retryAt = :retryAt
+    REMOVE #leaseOwner, #leaseUntil, #deadlineAt, #waitKey, #waitAt
+"""
+_PUT_OFF_WAITING_SAYING = """
+    SET #state = :retry, #reason = :reason, #error = :error, #attempt = #attempt - :one,
+        #retryAfters = #retryAfters + :asked, #retryAt = :retryAt, #waitKey = :waitKey, #waitAt = :retryAt
+    REMOVE #leaseOwner, #leaseUntil, #deadlineAt
+"""
 GIVE_BACK = Write(
     says="The platform did not run it: the holder gives the claim back and the attempt is not counted.",
     condition="#state = :running AND #leaseEpoch = :epoch",
@@ -76,6 +86,18 @@ RETRY_LATER_WAITING = Write(
     says="The same after longer than the queue can hold a message.",
     condition="#state = :running AND #leaseEpoch = :epoch AND #retryAfters < :retryAftersMax",
     update=_PUT_OFF_WAITING,
+    moves=(Event.RETRY_AFTER, State.RETRY),
+)
+RETRY_LATER_SAYING = Write(
+    says="User code asks to be tried later, and says why.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #retryAfters < :retryAftersMax",
+    update=_PUT_OFF_SAYING,
+    moves=(Event.RETRY_AFTER, State.RETRY),
+)
+RETRY_LATER_WAITING_SAYING = Write(
+    says="The same after longer than the queue can hold a message.",
+    condition="#state = :running AND #leaseEpoch = :epoch AND #retryAfters < :retryAftersMax",
+    update=_PUT_OFF_WAITING_SAYING,
     moves=(Event.RETRY_AFTER, State.RETRY),
 )
 

@@ -30,12 +30,14 @@ def reap_stopping(change: ReapStopping) -> Request:
     return of_execution(change.ref, write, seen | end_values(change.now, change.owed, change.ttl))
 
 
-# By whether user code asked for it, and whether it waits on the index.
+# By whether user code asked for it, whether it says why, and whether it waits on the index.
 _PUT_OFF = {
-    (False, False): expressions.GIVE_BACK,
-    (False, True): expressions.GIVE_BACK_WAITING,
-    (True, False): expressions.RETRY_LATER,
-    (True, True): expressions.RETRY_LATER_WAITING,
+    (False, False, False): expressions.GIVE_BACK,
+    (False, False, True): expressions.GIVE_BACK_WAITING,
+    (True, False, False): expressions.RETRY_LATER,
+    (True, False, True): expressions.RETRY_LATER_WAITING,
+    (True, True, False): expressions.RETRY_LATER_SAYING,
+    (True, True, True): expressions.RETRY_LATER_WAITING_SAYING,
 }
 
 
@@ -48,7 +50,10 @@ def put_off(change: PutOff) -> Request:
     } | retry_values(change.retry_at, change.wait_key)
     if change.asked:
         values["retryAftersMax"] = wire.number(limits.RETRY_AFTER_MAX)
-    return of_execution(change.ref, _PUT_OFF[change.asked, change.wait_key is not None], values)
+    if change.error is not None:
+        values["error"] = items.error_value(change.error)
+    write = _PUT_OFF[change.asked, change.error is not None, change.wait_key is not None]
+    return of_execution(change.ref, write, values)
 
 
 def cancel(change: Cancel) -> Request:
