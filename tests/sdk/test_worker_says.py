@@ -157,7 +157,7 @@ def program(tmp_path: Path, env: Mapping[str, str], *arguments: str) -> "subproc
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TICKWRIGHT_")}
     return subprocess.run(
         [sys.executable, *(arguments or ["billing_worker.py"])],
-        env=kept | {"PYTHONPATH": os.pathsep.join(sys.path)} | env,
+        env=kept | {"PYTHONPATH": os.pathsep.join(sys.path), **env},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -28,7 +28,7 @@ SECONDS = 30
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The snippets one after another, as a module; that of the tests passes in it."""
-    assert len(SNIPPETS) == 4
+    assert len(SNIPPETS) == 5
     (tmp_path / "workers_page.py").write_text("\n\n".join(SNIPPETS))
     monkeypatch.syspath_prepend(str(tmp_path))
     yield importlib.import_module("workers_page")

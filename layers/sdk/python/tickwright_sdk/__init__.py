@@ -3,6 +3,7 @@
 What is imported from here is what users are promised; the modules may change. Must not import anything of the product.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from tickwright_sdk.context import Context
@@ -13,10 +14,13 @@ from tickwright_sdk.worker import Worker
 
 if TYPE_CHECKING:
     from tickwright_sdk.client import Client
+    from tickwright_sdk.dead_letters import Canary, Dead
 
 __all__ = [
+    "Canary",
     "Client",
     "Context",
+    "Dead",
     "Fatal",
     "HandlerRefused",
     "Job",
@@ -28,10 +32,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute
-    """Load the client when it is asked for: it takes a third of a second, and a child needs none."""
-    if name == "Client":
-        from tickwright_sdk.client import Client  # noqa: PLC0415 - as said
+_LATE = {"Client": "client", "Canary": "dead_letters", "Dead": "dead_letters"}
 
-        return Client
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute
+    """Load what needs a connection when it is asked for: that takes a third of a second, and a child needs none."""
+    if name in _LATE:
+        return getattr(importlib.import_module(f"tickwright_sdk.{_LATE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

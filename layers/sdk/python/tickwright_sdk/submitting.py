@@ -14,6 +14,7 @@ from tickwright_sdk.client import Client
 from tickwright_sdk.handlers import Submitted
 from tickwright_sdk.machine import Clock, MachineClock
 from tickwright_sdk.problems import Conflict, Invalid
+from tickwright_sdk.sending import instant_text
 
 # A run needs an instant that is still to come where it arrives: so far two clocks and a request are apart, else more.
 _AHEAD_MS, _FAR_AHEAD_MS = 2_000, 60_000
@@ -85,10 +86,7 @@ def name_of(handler: str, key: str) -> str:
 
 
 def _once(at: datetime) -> dict[str, Any]:
-    if at.tzinfo is None:
-        raise ValueError("run_at needs a zone: datetime.now(UTC), not datetime.now()")
-    text = at.astimezone(UTC).isoformat(timespec="milliseconds")
-    return {"schedule": {"runAt": text.replace("+00:00", "Z")}}
+    return {"schedule": {"runAt": instant_text(at)}}
 
 
 def _submitted(job: dict[str, Any]) -> Submitted:
