@@ -27,8 +27,9 @@ def build_app(
     prefix = f"Tickwright-{settings.stage}"
     data = DataStack(app, f"{prefix}-Data", settings=settings)
     core = CoreStack(app, f"{prefix}-Core", settings=settings, data=data)
-    api = ApiStack(app, f"{prefix}-Api", settings=settings, parts=core.parts)
     workers = WorkersStack(app, f"{prefix}-Workers", settings=settings, parts=core.parts)
+    # The API says where the workers' logs are.
+    api = ApiStack(app, f"{prefix}-Api", settings=settings, parts=core.parts, log_groups=workers.log_groups)
     stacks = dict(zip(STACKS, (data, core, api, workers), strict=True))
     for stack in stacks.values():
         cdk.Tags.of(stack).add("tickwright:stage", settings.stage)

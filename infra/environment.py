@@ -9,6 +9,9 @@ PAGE_SECRET = "TICKWRIGHT_PAGE_SECRET"  # noqa: S105 - a name
 # jobs and whoever runs them.
 TARGETS = "TICKWRIGHT_TARGETS"
 WEBHOOK_KEY = "TICKWRIGHT_WEBHOOK_KEY"
+# Where the workers' lines are, by the names of their log groups with commas between: for a link to them. It gives no
+# right to read them.
+LOG_GROUPS = "TICKWRIGHT_LOG_GROUPS"
 
 # What a machine of the fleet is told besides: which service it is of, its places, its handlers, what it has for a stop.
 FLEET = (
@@ -47,7 +50,7 @@ VARIABLES = (
 def variables_of(function: str) -> tuple[str, ...]:
     """The variables of one function, by its name."""
     own = {
-        "api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY),
+        "api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY, LOG_GROUPS),
         "worker": (TARGETS, WEBHOOK_KEY),
         "fargate": (TARGETS, WEBHOOK_KEY, *FLEET),
     }

@@ -20,6 +20,8 @@ BUCKETS_MAX = 1_024
 LAMBDA_TIMEOUT_S_MAX = 900
 # API Gateway waits 29 s for an answer; a function that outlives it works for nobody.
 API_TIMEOUT_S_MAX = 28
+# A claim of a pool may wait so long, and then has to claim.
+CLAIM_WAIT_S_MAX = 20
 # A function's environment holds 4 KB in all, names and secrets among them.
 TARGETS_CHARS_MAX = 1_800
 ARN_COLONS = 5
@@ -86,6 +88,7 @@ class Settings:
     scheduler_slots: int
     lane_concurrency: Mapping[str, int]
     api: FunctionSettings
+    claim: FunctionSettings
     authorizer: FunctionSettings
     scheduler: FunctionSettings
     watch: FunctionSettings
@@ -105,7 +108,8 @@ class Settings:
         assert tuple(self.lane_concurrency) == LANES
         for most in self.lane_concurrency.values():
             assert MAPPING_CONCURRENCY_MIN <= most <= MAPPING_CONCURRENCY_MAX
-        assert self.api.timeout_s <= API_TIMEOUT_S_MAX
+        assert max(self.api.timeout_s, self.claim.timeout_s) <= API_TIMEOUT_S_MAX
+        assert self.claim.timeout_s > CLAIM_WAIT_S_MAX
         assert self.scheduler.timeout_s >= SCHEDULER_TIMEOUT_S_MIN
         for function in self.functions.values():
             assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
@@ -118,6 +122,7 @@ class Settings:
         """Every function of the installation, by name."""
         return {
             "api": self.api,
+            "claim": self.claim,
             "authorizer": self.authorizer,
             "scheduler": self.scheduler,
             "watch": self.watch,
@@ -189,6 +194,8 @@ _DEV = Settings(
     scheduler_slots=1,
     lane_concurrency=MappingProxyType({"high": 10, "normal": 10, "low": 5, "backfill": 2}),
     api=FunctionSettings(memory_mib=1_024, timeout_s=28),
+    # A claim waits most of the time, in memory that is paid for. Here without a reservation: a new account has none.
+    claim=FunctionSettings(memory_mib=512, timeout_s=28),
     authorizer=FunctionSettings(memory_mib=512, timeout_s=10),
     scheduler=FunctionSettings(memory_mib=512, timeout_s=180),
     # It looks until 20 s before its time limit: a minute.
@@ -207,6 +214,7 @@ _STAGING = replace(
     api_gateway=ApiSettings(rate_per_s=500, burst=1_000, authorizer_cache_s=30),
     scheduler_slots=2,
     lane_concurrency=MappingProxyType({"high": 50, "normal": 50, "low": 20, "backfill": 10}),
+    claim=replace(_DEV.claim, reserved_concurrency=50),
     scheduler=replace(_DEV.scheduler, reserved_concurrency=8),
     watch=replace(_DEV.watch, reserved_concurrency=3),
     worker=replace(_DEV.worker, reserved_concurrency=130),
@@ -221,6 +229,7 @@ _PROD = replace(
     api_gateway=ApiSettings(rate_per_s=2_000, burst=2_000, authorizer_cache_s=30),
     scheduler_slots=4,
     lane_concurrency=MappingProxyType({"high": 200, "normal": 200, "low": 80, "backfill": 40}),
+    claim=replace(_DEV.claim, reserved_concurrency=150),
     scheduler=replace(_DEV.scheduler, memory_mib=1_024, reserved_concurrency=16),
     worker=replace(_DEV.worker, reserved_concurrency=520),
     # Two certain machines: a zone that fails leaves one at work.

@@ -49,6 +49,7 @@ class FleetService(Construct):
         self._ground = ground
         self._name = construct_id
         self._service_settings = ground.settings.fleet.services[construct_id]
+        self.log_group = own_log_group(self, "Logs", settings=ground.settings)
         self.service = self._service(self._definition())
         if ground.settings.fleet.scales:
             lanes = ground.settings.fleet.worked_off_by(construct_id)
@@ -103,7 +104,7 @@ class FleetService(Construct):
             ),
             logging=ecs.LogDrivers.aws_logs(
                 stream_prefix=_CONTAINER,
-                log_group=own_log_group(self, "Logs", settings=self._ground.settings),
+                log_group=self.log_group,
                 # A log that is slow must not hold up the runs; what does not fit is lost.
                 mode=ecs.AwsLogDriverMode.NON_BLOCKING,
                 max_buffer_size=cdk.Size.mebibytes(4),

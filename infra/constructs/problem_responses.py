@@ -70,8 +70,8 @@ _UNAVAILABLE = _Problem(
     status=503,
     code="unavailable",
     title="Unavailable for now",
-    detail="No answer in time; the request may have been carried out. After Retry-After, send it again, with the same"
-    " Idempotency-Key.",
+    detail="No answer in time, or no room for the request at the moment; it may have been carried out. After"
+    " Retry-After, send it again, with the same Idempotency-Key or requestId.",
     retryable=True,
     headers={"Retry-After": "'2'"},
 )
@@ -98,6 +98,7 @@ _RESPONSES = (
     # The store did not answer the authorizer: not the caller's fault, and nothing was done.
     (_TYPE.AUTHORIZER_FAILURE, _UNAVAILABLE),
     (_TYPE.AUTHORIZER_CONFIGURATION_ERROR, _UNAVAILABLE),
+    # Also what Lambda refuses because a function's concurrency is used up: a proxy integration does not pass it on.
     (_TYPE.INTEGRATION_FAILURE, _UNAVAILABLE),
     (_TYPE.INTEGRATION_TIMEOUT, _UNAVAILABLE),
 )

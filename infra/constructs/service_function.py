@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.bundling.sources import function_code
@@ -41,7 +40,7 @@ class ServiceFunction(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, role: Role, settings: Settings, parts: Parts) -> None:
         super().__init__(scope, construct_id)
         self._role = role
-        log_group = own_log_group(self, "Logs", settings=settings)
+        self.log_group = own_log_group(self, "Logs", settings=settings)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -51,12 +50,12 @@ class ServiceFunction(Construct):
             handler=f"functions.{role.name}.handler.lambda_handler",
             code=function_code(role.name),
             layers=RuntimeLayers.of(cdk.Stack.of(self), settings=settings).versions,
-            role=self._iam_role(parts, log_group),
+            role=self._iam_role(parts),
             environment=parts.environment(settings, service=role.name) | dict(role.own_variables),
             memory_size=settings.functions[role.name].memory_mib,
             timeout=cdk.Duration.seconds(settings.functions[role.name].timeout_s),
             reserved_concurrent_executions=settings.functions[role.name].reserved_concurrency,
-            log_group=log_group,
+            log_group=self.log_group,
             logging_format=lambda_.LoggingFormat.JSON,
             application_log_level_v2=lambda_.ApplicationLogLevel[settings.log_level],
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
@@ -67,14 +66,14 @@ class ServiceFunction(Construct):
             # The next minute does what this one could not: an old event, or a second try of one, only adds load.
             self.function.configure_async_invoke(retry_attempts=0, max_event_age=cdk.Duration.seconds(60))
 
-    def _iam_role(self, parts: Parts, log_group: logs.LogGroup) -> iam.Role:
+    def _iam_role(self, parts: Parts) -> iam.Role:
         role = iam.Role(
             self,
             "Role",
             description=f"What the {self._role.name} function of Tickwright may do",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
         )
-        log_group.grant_write(role)
+        self.log_group.grant_write(role)
         for grant in GRANTS[self._role.name]:
             role.add_to_principal_policy(statement_of(grant, parts.arns(grant.resource)))
         return role

@@ -27,7 +27,7 @@ class Acknowledged:
 
 
 _LOOPS = ("Core/Scheduler", "Core/Watch")
-_FUNCTIONS = (*_LOOPS, "Api/Api", "Api/Authorizer", "Workers/Worker")
+_FUNCTIONS = (*_LOOPS, "Api/Api", "Api/Claim", "Api/Authorizer", "Workers/Worker")
 _UNDELIVERED = (
     *(f"Core/{pool}{lane.capitalize()}Lane/Undelivered" for pool in ("", "Fargate") for lane in LANES),
     "Core/PoolsUndelivered",
@@ -35,6 +35,11 @@ _UNDELIVERED = (
 _FLEET = tuple(f"Workers/Fleet/{name}" for name in STAGES["prod"].fleet.services)
 _ARN = "<AWS::Region>:<AWS::AccountId>"
 _OPEN_METHODS = ("Api/Gateway/Default/v1/health/GET", "Api/Gateway/Default/v1/openapi.json/GET")
+_CLOSED_METHODS = (
+    "Api/Gateway/Default/v1/{proxy+}/ANY",
+    *(f"Api/Gateway/Default/v1/pools{path}/ANY" for path in ("", "/{name}", "/{name}/claim", "/{name}/{proxy+}")),
+    "Api/Gateway/Default/v1/pools/{name}/claim/POST",
+)
 _PUSH_TO_LOGS = "Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
 
 ACKNOWLEDGED = (
@@ -45,7 +50,7 @@ ACKNOWLEDGED = (
     ),
     Acknowledged(
         rules=(f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:{_ARN}:tickwright-<stage>-pool-*]",),
-        where=tuple(f"{place}/Role" for place in (*_LOOPS, "Api/Api", "Workers/Worker", *_FLEET)),
+        where=tuple(f"{place}/Role" for place in (*_LOOPS, "Api/Api", "Api/Claim", "Workers/Worker", *_FLEET)),
         reason="Queues of tenants' pools are made while the installation runs: whose they are is in how they begin.",
     ),
     Acknowledged(
@@ -136,7 +141,7 @@ ACKNOWLEDGED = (
     ),
     Acknowledged(
         rules=("AwsSolutions-COG4",),
-        where=(*_OPEN_METHODS, "Api/Gateway/Default/v1/{proxy+}/ANY"),
+        where=(*_OPEN_METHODS, *_CLOSED_METHODS),
         reason="Callers are programs with API keys of their tenant, checked by the Lambda authorizer; there is no user"
         " pool.",
     ),

@@ -70,13 +70,19 @@ _STEPS = (
 )
 
 
-# Claim, heartbeat, report, settle: whoever runs executions.
+# Claim, end, settle: whoever gives executions to workers.
+def _moves(*more_of_executions: str) -> tuple[Grant, ...]:
+    return (
+        # The definition is read, and cached for ever; the head is updated when a waiting run is promoted.
+        Grant(Resource.JOBS, (_GET, _UPDATE)),
+        Grant(Resource.EXECUTIONS, (_GET, *more_of_executions, _PUT, _UPDATE)),
+        Grant(Resource.JOURNAL, (_PUT,)),
+    )
+
+
+# And whoever runs them: heartbeat, report.
 _ATTEMPTS = (
-    # The definition is read, and cached for ever; the head is updated when a waiting run is promoted.
-    Grant(Resource.JOBS, (_GET, _UPDATE)),
-    # A batch of claims goes out as statements; what their answers leave out is read.
-    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _UPDATE_STATEMENT)),
-    Grant(Resource.JOURNAL, (_PUT,)),
+    *_moves(),
     # The log of an attempt is put; the payload that an execution has of its own is read, and when the tenant's signing
     # secret was rotated. Keys, leases and orders are in this table too: who runs tenants' code must not reach them.
     Grant(Resource.CONTROL, (_PUT,), keys=("LOG#",)),
@@ -100,18 +106,25 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
             Grant(Resource.LANES, ("sqs:SendMessage",)),
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
-            # It makes the queues of tenants' pools, and receives for the tenants' machines.
+            # It makes the queues of tenants' pools.
+            Grant(Resource.POOL_QUEUES, ("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:SendMessage")),
+            _BURY,
+        ),
+        "claim": (
+            # What a repeated claim was granted is read together.
+            *_moves(_BATCH_GET),
+            # The tenant's pool, the payload that an execution has of its own, and what a claim was granted: noted, so
+            # that the same claim again is answered alike.
+            Grant(Resource.CONTROL, (_GET,), keys=("PAYLOAD#", "TENANT#")),
+            Grant(Resource.CONTROL, (_PUT,), keys=("TENANT#",)),
+            # It receives for the tenants' machines.
             Grant(
                 Resource.POOL_QUEUES,
-                (
-                    "sqs:CreateQueue",
-                    "sqs:SetQueueAttributes",
-                    "sqs:ReceiveMessage",
-                    "sqs:DeleteMessage",
-                    "sqs:ChangeMessageVisibility",
-                    "sqs:SendMessage",
-                ),
+                ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:SendMessage"),
             ),
+            # A claim that finds a lease over ends that attempt, and what follows may be for other workers.
+            Grant(Resource.LANES, ("sqs:SendMessage",)),
+            Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
             _BURY,
         ),
         "authorizer": (Grant(Resource.CONTROL, (_GET,)),),

@@ -1,1 +1,1 @@
-"""Which stacks an installation has. Arrows point one way: data <- core <- api and workers; storage outlives compute."""
+"""Which stacks an installation has. Arrows point one way: data <- core <- workers <- api; storage outlives compute."""

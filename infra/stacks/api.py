@@ -1,21 +1,23 @@
-"""The front door: a REST API that knows who is calling and passes everything on to one function.
+"""The front door: a REST API that knows who is calling and passes claims of pools on to one function, all else to one.
 
-Must not know the routes: the product does (docs/api/openapi.json). REST rather than HTTP API, because only it can shape
-its own refusals. No usage plans and no API Gateway keys: AWS advises against them as authentication.
+Must not know the other routes: the product does (docs/api/openapi.json). REST rather than HTTP API, because only it can
+shape its own refusals. No usage plans and no API Gateway keys: AWS advises against them as authentication.
 """
 
 import json
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infra.constructs.log_group import own_log_group
 from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
-from infra.environment import PAGE_SECRET
+from infra.environment import LOG_GROUPS, PAGE_SECRET
 from infra.parts import Parts
 from infra.settings import Settings
 
@@ -45,33 +47,36 @@ _ACCESS_LOG = {
 
 
 class ApiStack(cdk.Stack):
-    """API Gateway, the api function and the authorizer."""
+    """API Gateway, the functions api and claim, and the authorizer."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, settings: Settings, parts: Parts) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Settings,
+        parts: Parts,
+        log_groups: Sequence[logs.ILogGroup],
+    ) -> None:
         super().__init__(scope, construct_id, description="Tickwright: HTTP API")
         self._settings = settings
-        api = ServiceFunction(
-            self,
-            "Api",
-            role=Role(
-                name="api",
-                description="The HTTP API",
-                own_variables={PAGE_SECRET: self._page_secret(), **parts.environment_of_targets(settings)},
-            ),
-            settings=settings,
-            parts=parts,
-        )
-        authorizer = ServiceFunction(
-            self,
-            "Authorizer",
-            role=Role(name="authorizer", description="Finds the tenant and the scopes of an API key"),
-            settings=settings,
-            parts=parts,
-        )
+        claim = self._function("Claim", Role(name="claim", description="Claims of tenants' own machines"), parts)
+        own_variables = {
+            PAGE_SECRET: self._page_secret(),
+            **parts.environment_of_targets(settings),
+            # Who claimed a run for a tenant's own machine is said by the claim function.
+            LOG_GROUPS: ",".join(group.log_group_name for group in (*log_groups, claim.log_group)),
+        }
+        api = self._function("Api", Role(name="api", description="The HTTP API", own_variables=own_variables), parts)
+        looks_up = Role(name="authorizer", description="Finds the tenant and the scopes of an API key")
+        authorizer = self._function("Authorizer", looks_up, parts)
         gateway = self._gateway()
         add_problem_responses(gateway)
-        self._routes(gateway, api, authorizer)
+        self._routes(gateway, api=api, claim=claim, authorizer=authorizer)
         cdk.CfnOutput(self, "Url", value=gateway.url, description="The base URL of the HTTP API")
+
+    def _function(self, construct_id: str, role: Role, parts: Parts) -> ServiceFunction:
+        return ServiceFunction(self, construct_id, role=role, settings=self._settings, parts=parts)
 
     def _page_secret(self) -> str:
         """What signs the tokens that page through a list; resolved while deploying, and in no template."""
@@ -127,13 +132,24 @@ class ApiStack(cdk.Stack):
         account.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
         return account
 
-    def _routes(self, gateway: apigateway.RestApi, api: ServiceFunction, authorizer: ServiceFunction) -> None:
-        integration = apigateway.LambdaIntegration(
-            api.function,
-            proxy=True,
-            allow_test_invoke=False,
-            timeout=cdk.Duration.seconds(INTEGRATION_TIMEOUT_S),
-        )
+    def _routes(
+        self, gateway: apigateway.RestApi, *, api: ServiceFunction, claim: ServiceFunction, authorizer: ServiceFunction
+    ) -> None:
+        rest, closed = _integration(api), self._closed(authorizer)
+        version = gateway.root.add_resource("v1")
+        for path in OPEN_PATHS:
+            version.add_resource(path).add_method("GET", rest, authorization_type=apigateway.AuthorizationType.NONE)
+        version.add_proxy(any_method=False, default_method_options=closed).add_method("ANY", rest)
+        # What is beside a path of its own is said as well: no manual says whether the one for all else would have it.
+        pools = version.add_resource("pools", default_method_options=closed)
+        pool = pools.add_resource("{name}")
+        claims = pool.add_resource("claim")
+        claims.add_method("POST", _integration(claim))
+        for beside in (pools, pool, claims, pool.add_proxy(any_method=False)):
+            beside.add_method("ANY", rest)
+
+    def _closed(self, authorizer: ServiceFunction) -> apigateway.MethodOptions:
+        """For those whose API key the authorizer knows."""
         keys = apigateway.TokenAuthorizer(
             self,
             "ApiKeys",
@@ -142,11 +158,10 @@ class ApiStack(cdk.Stack):
             validation_regex=BEARER,
             results_cache_ttl=cdk.Duration.seconds(self._settings.api_gateway.authorizer_cache_s),
         )
-        version = gateway.root.add_resource("v1")
-        for path in OPEN_PATHS:
-            version.add_resource(path).add_method(
-                "GET", integration, authorization_type=apigateway.AuthorizationType.NONE
-            )
-        version.add_proxy(any_method=False).add_method(
-            "ANY", integration, authorizer=keys, authorization_type=apigateway.AuthorizationType.CUSTOM
-        )
+        return apigateway.MethodOptions(authorizer=keys, authorization_type=apigateway.AuthorizationType.CUSTOM)
+
+
+def _integration(served: ServiceFunction) -> apigateway.LambdaIntegration:
+    return apigateway.LambdaIntegration(
+        served.function, proxy=True, allow_test_invoke=False, timeout=cdk.Duration.seconds(INTEGRATION_TIMEOUT_S)
+    )

@@ -28,7 +28,7 @@ from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.tenants import Scope
 
-_HANDLERS = ("api", "authorizer", "scheduler", "watch", "worker")
+_HANDLERS = ("api", "authorizer", "claim", "scheduler", "watch", "worker")
 _LANES = ("high", "normal", "low")
 
 

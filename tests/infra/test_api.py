@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from infra.policy.checks import FUNCTION
 from infra.policy.templates import Templates
-from infra.settings import STAGES
+from infra.settings import CLAIM_WAIT_S_MAX, STAGES
+from tickwright.api.pool_bodies import WAIT_S_MAX
 from tickwright.api.problems import SHOWN
+from tickwright.api.routes import CLAIMS
 
 METHOD = "AWS::ApiGateway::Method"
 RESPONSE = "AWS::ApiGateway::GatewayResponse"
@@ -53,7 +56,50 @@ def test_only_health_and_the_description_are_open(prod: Templates) -> None:
         ("GET", "/v1/health"): "NONE",
         ("GET", "/v1/openapi.json"): "NONE",
         ("ANY", "/v1/{proxy+}"): "CUSTOM",
+        ("ANY", "/v1/pools"): "CUSTOM",
+        ("ANY", "/v1/pools/{name}"): "CUSTOM",
+        ("ANY", "/v1/pools/{name}/claim"): "CUSTOM",
+        ("ANY", "/v1/pools/{name}/{proxy+}"): "CUSTOM",
+        ("POST", "/v1/pools/{name}/claim"): "CUSTOM",
     }
+
+
+def test_only_claims_go_to_the_function_for_claims(prod: Templates) -> None:
+    """They wait: whatever else went there would wait behind them, and what else they held up is everybody's."""
+    served: dict[str, set[tuple[str, str]]] = {}
+    for address, method in prod.of_type(METHOD):
+        asked = (method["Properties"]["HttpMethod"], path_of(prod, address.stack, method["Properties"]["ResourceId"]))
+        served.setdefault(function_of(prod, address.stack, method), set()).add(asked)
+
+    (claim,) = CLAIMS
+    assert served.keys() == {"api", "claim"}
+    assert served["claim"] == {(claim.method, claim.path)}
+
+
+def function_of(templates: Templates, stack: str, method: Any) -> str:  # noqa: ANN401 - a template is untyped JSON
+    """The folder of the function that a method's integration invokes."""
+    (function,) = {
+        str(templates.properties(address)["Handler"]).split(".")[1]
+        for part in method["Properties"]["Integration"]["Uri"]["Fn::Join"][1]
+        if (address := templates.target(stack, part)) is not None
+    }
+    return function
+
+
+def test_no_function_is_waited_for_longer_than_the_door_waits(prod: Templates) -> None:
+    """A claim that waits as long as it may still has time to claim; else the door would answer in its place."""
+    waits_s = {
+        function_of(prod, address.stack, method): method["Properties"]["Integration"]["TimeoutInMillis"] / 1_000
+        for address, method in prod.of_type(METHOD)
+    }
+    timeouts_s = {
+        function["Properties"]["Handler"].split(".")[1]: function["Properties"]["Timeout"]
+        for _, function in prod.of_type(FUNCTION)
+    }
+
+    assert WAIT_S_MAX == CLAIM_WAIT_S_MAX
+    assert all(timeouts_s[name] < wait_s for name, wait_s in waits_s.items())
+    assert timeouts_s["claim"] >= WAIT_S_MAX + 5
 
 
 def test_a_revoked_key_opens_the_door_for_half_a_minute_at_most(prod: Templates) -> None:

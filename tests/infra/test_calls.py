@@ -21,6 +21,7 @@ from tests.support.kits import LoggedRunner
 from tests.support.tables import arn_of, create_queues, create_tables
 from tickwright.adapters.aws.calls import Answer, Calls
 from tickwright.api.keys import make_key
+from tickwright.api.routes import CLAIMS
 from tickwright.domain.attempts import Fatal, Success, UserResult, an_error
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
@@ -82,8 +83,9 @@ class Installation:
         shown = {"Content-Type": "application/json", **{name.replace("_", "-"): headers[name] for name in headers}}
         path, _, query = path.partition("?")
         asked = {name: [value] for name, _, value in (part.partition("=") for part in query.split("&") if query)}
+        claims = any(route.method == method and route.pattern.fullmatch(path) for route in CLAIMS)
         reply = self.invoke(
-            "api",
+            "claim" if claims else "api",
             {
                 "httpMethod": method,
                 "path": path,
@@ -218,6 +220,8 @@ def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterat
         "TICKWRIGHT_QUEUE_DEAD": queues["dead"],
         "TICKWRIGHT_PAGE_SECRET": "a secret of the tests",
         "TICKWRIGHT_TARGETS": "{}",
+        "TICKWRIGHT_LOG_GROUPS": "worker,fleet",
+        "AWS_REGION": "us-east-1",
         "TICKWRIGHT_WEBHOOK_KEY": "a key of the tests",
     }
     logical = {name: role.capitalize() for role, name in tables.items()}
@@ -296,8 +300,9 @@ def what_machines_pull(installation: Installation) -> None:
     installation.ask("PUT", "/v1/pools/gpu", {})
     installation.ask("PUT", "/v1/pools/gpu", {"description": "cards"})
     target = {"type": "pool", "pool": "gpu", "handler": "render"}
-    for number, after_ms in enumerate((20, 20, 230)):
-        installation.submit(f"p{number}", installation.soon(after_ms), target=target)
+    together, later = installation.soon(20), installation.soon(230)
+    for number, due in enumerate((together, together, together, later)):
+        installation.submit(f"p{number}", due, target=target)
     asked = {"workerId": "gpu-1", "max": 1, "waitSec": 2, "requestId": "r-1"}
     (told,) = installation.ask("POST", "/v1/pools/gpu/claim", asked)["executions"]
     assert installation.ask("POST", "/v1/pools/gpu/claim", asked)["executions"][0]["executionId"] == told["executionId"]
@@ -372,8 +377,10 @@ def test_no_function_makes_a_call_that_its_role_forbids(installation: Installati
     assert {function: out_of_reach(function, keys) for function, keys in installation.keys.items()} == forbidden
     # So much at least has been tried: a day on which nothing happened would forbid nothing.
     assert {("dynamodb:ConditionCheckItem", "Jobs"), ("dynamodb:PutItem", "Control")} <= installation.used["api"]
-    pulled = {action for action, resource in installation.used["api"] if resource == "PoolQueues"}
-    assert {"sqs:CreateQueue", "sqs:ReceiveMessage", "sqs:SendMessage", "sqs:DeleteMessage"} <= pulled
+    pools = {name: {a for a, queue in installation.used[name] if queue == "PoolQueues"} for name in ("api", "claim")}
+    assert {"sqs:CreateQueue", "sqs:SendMessage"} <= pools["api"]
+    assert {"sqs:ReceiveMessage", "sqs:DeleteMessage"} <= pools["claim"]
+    assert {("dynamodb:BatchGetItem", "Executions"), ("dynamodb:PutItem", "Control")} <= installation.used["claim"]
     assert {("dynamodb:Query", "Jobs/index/due"), ("dynamodb:PartiQLInsert", "Executions")} <= installation.used[
         "scheduler"
     ]

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from infra.environment import PAGE_SECRET, variables_of
+from infra.environment import LOG_GROUPS, PAGE_SECRET, variables_of
 from infra.policy.checks import FUNCTION
-from infra.policy.templates import Templates
+from infra.policy.container_checks import DEFINITION
+from infra.policy.templates import Address, Templates
 from infra.settings import LANES, STAGES
 from tests.infra.handlers import containers
 from tickwright.domain import lanes as domain_lanes
 
-NAMES = ("api", "authorizer", "scheduler", "watch", "worker")
+NAMES = ("api", "authorizer", "claim", "scheduler", "watch", "worker")
+LOG_GROUP = "AWS::Logs::LogGroup"
 
 
 def functions_of(templates: Templates) -> Mapping[str, Mapping[str, Any]]:
@@ -24,7 +26,7 @@ def functions_of(templates: Templates) -> Mapping[str, Mapping[str, Any]]:
 
 
 def test_there_is_a_function_for_every_folder(dev: Templates) -> None:
-    """Five functions: none is forgotten and none is left over."""
+    """Six functions: none is forgotten and none is left over."""
     assert sorted(functions_of(dev)) == sorted(NAMES)
 
 
@@ -33,7 +35,8 @@ def test_a_handler_string_imports(dev: Templates, name: str) -> None:
     """A handler that Lambda cannot import fails at the first invocation, in production."""
     function = functions_of(dev)[name]
     _, _, attribute = function["Handler"].rpartition(".")
-    environment = function["Environment"]["Variables"] | {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    given_by_lambda = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "eu-central-1"}
+    environment = function["Environment"]["Variables"] | given_by_lambda
 
     # What AWS fills in while deploying is any text here.
     with containers({key: value if isinstance(value, str) else key for key, value in environment.items()}) as started:
@@ -49,6 +52,45 @@ def test_every_function_gets_the_agreed_variables(dev: Templates, name: str) -> 
 
     assert tuple(variables) == variables_of(name)
     assert variables["POWERTOOLS_SERVICE_NAME"] == name
+
+
+@pytest.mark.sem("SEM-LOG-1")
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_api_is_told_where_every_worker_logs(stages: Mapping[str, Templates], stage: str) -> None:
+    """The worker's log group, one of each service of the fleet, and that of the function which claims for tenants."""
+    templates = stages[stage]
+    value = functions_of(templates)["api"]["Environment"]["Variables"][LOG_GROUPS]
+    (api,) = {address.stack for address, _ in templates.of_type("AWS::ApiGateway::RestApi")}
+    _, parts = value["Fn::Join"]
+
+    named = [templates.target(api, part) for part in parts[::2]]
+    groups = {log_group_of(templates, name) for name in ("worker", "claim")} | fleets_log_groups(templates)
+
+    assert set(parts[1::2]) == {","}
+    assert set(named) == groups
+    assert len(named) == len(groups) == 2 + len(STAGES[stage].fleet.services)
+    assert groups <= {address for address, _ in templates.of_type(LOG_GROUP)}
+
+
+def log_group_of(templates: Templates, name: str) -> Address:
+    """Where a function logs."""
+    (found,) = {
+        templates.target(address.stack, resource["Properties"]["LoggingConfig"]["LogGroup"])
+        for address, resource in templates.of_type(FUNCTION)
+        if resource["Properties"]["Handler"].split(".")[1] == name
+    }
+    assert found is not None
+    return found
+
+
+def fleets_log_groups(templates: Templates) -> set[Address]:
+    """Where the fleet's machines log."""
+    found = {
+        templates.target(address.stack, container["LogConfiguration"]["Options"]["awslogs-group"])
+        for address, definition in templates.of_type(DEFINITION)
+        for container in definition["Properties"]["ContainerDefinitions"]
+    }
+    return {group for group in found if group is not None}
 
 
 def test_the_secret_of_page_tokens_is_in_no_template(dev: Templates) -> None:
@@ -86,6 +128,21 @@ def test_the_loops_of_prod_have_reservations(prod: Templates) -> None:
 
     assert functions["scheduler"]["ReservedConcurrentExecutions"] >= 4
     assert functions["watch"]["ReservedConcurrentExecutions"] >= 2
+
+
+@pytest.mark.parametrize("stage", ["staging", "prod"])
+def test_claims_that_wait_leave_the_api_its_room(stages: Mapping[str, Templates], stage: str) -> None:
+    """They can use up their own reservation and no more; what nobody has reserved is the API's and the authorizer's."""
+    functions, settings = functions_of(stages[stage]), STAGES[stage]
+    reserved = {
+        name: function["ReservedConcurrentExecutions"]
+        for name, function in functions.items()
+        if "ReservedConcurrentExecutions" in function
+    }
+
+    assert reserved["claim"] >= 2
+    assert reserved.keys().isdisjoint({"api", "authorizer"})
+    assert settings.account_concurrency - sum(reserved.values()) >= reserved["claim"]
 
 
 def test_only_the_worker_may_send_to_what_feeds_it(dev: Templates) -> None:

@@ -192,6 +192,7 @@ def test_only_the_loops_may_delete_and_only_pages(prod: Templates) -> None:
     assert deleters == {
         "api": set(),
         "authorizer": set(),
+        "claim": set(),
         "fargate": set(),
         "scheduler": {"Journal"},
         "watch": {"Journal"},

@@ -1,0 +1,1 @@
+"""Claims of pools behind API Gateway."""

@@ -1,0 +1,21 @@
+"""Claims of pools behind API Gateway, and nothing else: an event in, a reply out.
+
+A claim holds its container while it waits, so those of machines that idle must not be other requests' containers.
+"""
+
+import asyncio
+import os
+
+from tickwright.api.call import Api
+from tickwright.api.gateway import Event, reply_of, request_of
+from tickwright.api.routes import CLAIMS
+from tickwright.api.service import answer
+from tickwright.wiring.aws import kit_from_env
+
+_API = Api(kit=kit_from_env(os.environ), behind_gateway=True)
+_RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
+
+
+def lambda_handler(event: Event, _context: object) -> dict[str, object]:
+    """Answer one claim."""
+    return reply_of(_RUNNER.run(answer(_API, request_of(event), CLAIMS)))
