@@ -46,7 +46,7 @@ async def test_the_handlers_of_the_page_end_as_it_says(page: ModuleType) -> None
     finally:
         await hands.close()
 
-    assert charged[:2] == [Succeeded(result='"charged"'), Later(after_s=600)]
+    assert charged[:2] == [Succeeded(result='"charged"'), Later(after_s=600, message="the bank is closed")]
     assert isinstance(charged[2], Failed)
     assert charged[2].fatal
     assert reported == Succeeded(result="14")
