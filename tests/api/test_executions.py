@@ -314,3 +314,23 @@ async def test_a_redrive_needs_a_key_for_dead_letters(acme: Client, api: Api) ->
     got = await Client(api, secret).send("POST", f"{path}/redrive")
 
     assert (got.status, got.code) == (403, "forbidden")
+
+
+@pytest.mark.sem("SEM-REDRIVE-1")
+async def test_a_redriven_execution_counts_its_attempts_anew(acme: Client) -> None:
+    """Those of its generation are shown beside those of all, and an explanation speaks of its generation alone."""
+    path = await a_running_one(acme)
+    failed = {"class": "Broken", "message": "no"}
+    await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "kind": "fatal", "error": failed})
+    opened = (await acme.send("POST", f"{path}/redrive")).json
+    waiting = (await acme.get(f"{path}/explanation")).json["waitsFor"]
+    await claim_again(acme, opened["executionId"])
+    running = (await acme.get(f"{path}/explanation")).json["waitsFor"]
+    again = (await acme.send("POST", f"{path}/fail", {"leaseEpoch": opened["leaseEpoch"] + 1, "error": failed})).json
+    retrying = (await acme.get(f"{path}/explanation")).json["waitsFor"]
+
+    assert [(one["attempt"], one["maxAttempts"]) for one in (opened, again)] == [(1, 4), (2, 4)]
+    assert [(one["generationAttempt"], one["generationMaxAttempts"]) for one in (opened, again)] == [(0, 3), (1, 3)]
+    assert waiting == "a worker of the pool fargate, for attempt 1 of 3 of generation 2"
+    assert running == "attempt 1 of 3 of generation 2 on w-1"
+    assert retrying.startswith("its next attempt, 2 of 3 of generation 2 (failed). ")

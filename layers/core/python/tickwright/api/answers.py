@@ -138,7 +138,9 @@ class ExecutionFieldsJson(TypedDict):
 
     `nominalTime`: where the schedule names a tick that was moved, a local time that the clock jumped over or the start
     of its window. `tzdataVersion`: the zone rules by which the tick was found. `generation` rises with each redrive;
-    the last was at `redrivenAt`. `rerunOf`: the dead execution in whose place it was asked for, with another payload.
+    the last was at `redrivenAt`. `attempt` and `maxAttempts` count over all generations, `generationAttempt` and
+    `generationMaxAttempts` in this one. `rerunOf`: the dead execution in whose place it was asked for, with another
+    payload.
     """
 
     executionId: str
@@ -151,6 +153,8 @@ class ExecutionFieldsJson(TypedDict):
     generation: int
     attempt: int
     maxAttempts: int
+    generationAttempt: int
+    generationMaxAttempts: int
     scheduledTime: str
     nominalTime: str | None
     tzdataVersion: str | None
@@ -292,54 +296,6 @@ class ValidatedJson(TypedDict):
     preview: PreviewJson
     ticksBefore: list[str] | None
     ticksAfter: list[str]
-
-
-class CalendarFieldsJson(TypedDict):
-    """A calendar's version, and what is not a list in it. `timezone` null: days are read in each schedule's own."""
-
-    name: str
-    version: int
-    updatedAt: str
-    type: str
-    timezone: str | None
-    description: str | None
-
-
-class CalendarSummaryJson(CalendarFieldsJson):
-    """A calendar in a list: how many entries it has."""
-
-    entries: int
-
-
-class CalendarWindowJson(TypedDict):
-    """A stretch of time; its end does not belong to it."""
-
-    start: str
-    end: str
-
-
-class CalendarJson(CalendarFieldsJson):
-    """A calendar. One that is `retired` still judges the jobs that name it; no other job may name it."""
-
-    days: list[str]
-    weekdays: list[str]
-    windows: list[CalendarWindowJson]
-    retired: bool
-    etag: str
-
-
-class CalendarsJson(TypedDict):
-    """One page of calendars by name; `nextToken` is null on the last. A page may be empty and have a next."""
-
-    calendars: list[CalendarSummaryJson]
-    nextToken: str | None
-
-
-class CalendarVersionsJson(TypedDict):
-    """One page of a calendar's versions, newest first; `nextToken` is null on the last."""
-
-    versions: list[CalendarSummaryJson]
-    nextToken: str | None
 
 
 class MinuteJson(TypedDict):

@@ -274,7 +274,9 @@ class FailBody(Shape):
 
     lease_epoch: LeaseEpoch
     kind: Literal["failure", "fatal", "retryLater", "notRun"] = "failure"
-    error: ErrorBody | None = Field(default=None, description="Required if kind is failure or fatal; beside retryLater it says why.")
+    error: ErrorBody | None = Field(
+        default=None, description="Required if kind is failure or fatal; beside retryLater it says why."
+    )
     after_sec: AfterSec | None = Field(
         default=None, description="Wait at least so long before the next attempt. Required if kind is retryLater."
     )

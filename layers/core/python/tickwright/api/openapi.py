@@ -15,8 +15,9 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 import tickwright
-from tickwright.api.answers import CalendarJson, ExecutionJson, JobJson
+from tickwright.api.answers import ExecutionJson, JobJson
 from tickwright.api.bodies import MayBeAbsent
+from tickwright.api.calendar_answers import CalendarJson
 from tickwright.api.exchange import JSON_TYPE
 from tickwright.api.jobs import create
 from tickwright.api.problems import PROBLEM_TYPE, ProblemJson

@@ -229,6 +229,8 @@ def _execution_fields(execution: Execution) -> ExecutionFieldsJson:
         "generation": execution.generation,
         "attempt": execution.attempt,
         "maxAttempts": execution.max_attempts,
+        "generationAttempt": execution.of_generation[0],
+        "generationMaxAttempts": execution.of_generation[1],
         "scheduledTime": to_rfc3339(execution.scheduled_at),
         "nominalTime": execution.nominal,
         "tzdataVersion": execution.tzdata,

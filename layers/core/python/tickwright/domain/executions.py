@@ -147,7 +147,8 @@ class Execution:
     generation: int = 1  # rises with each redrive; effects and `active` are told apart by it (R16)
     redriven_at: Instant | None = None
     lease_epoch: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
-    attempt: int = 0
+    attempt: int = 0  # over all generations, as max_attempts
+    attempts_before: int = 0  # those of the generations before
     retry_afters: int = 0
     retry_at: Instant | None = None
     lease_owner: WorkerId | None = None
@@ -179,7 +180,7 @@ class Execution:
         assert (self.state is State.RETRY) <= (self.retry_at is not None)
         assert not self.owed or self.state in TERMINAL
         assert (self.wait_key is None) == (self.wait_at is None)
-        assert 0 <= self.attempt <= self.max_attempts
+        assert 0 <= self.attempts_before <= self.attempt <= self.max_attempts
         assert self.lease_epoch >= self.attempt
         assert self.discarded is None or (self.state is State.DEAD and self.failed_at is None)
 
@@ -187,6 +188,11 @@ class Execution:
     def ref(self) -> ExecutionRef:
         """Where it is stored."""
         return ExecutionRef(self.job_id, self.key)
+
+    @property
+    def of_generation(self) -> tuple[int, int]:
+        """The attempts of this generation, and how many it may have."""
+        return self.attempt - self.attempts_before, self.max_attempts - self.attempts_before
 
     @property
     def is_terminal(self) -> bool:

@@ -162,15 +162,24 @@ def explain(execution: Execution, now: Instant) -> Explanation:
         case State.QUEUED if execution.scheduled_at > now:
             return Explanation(waits_for="its time", since=execution.created_at, starts_at=execution.scheduled_at)
         case State.QUEUED | State.WAITING:
-            due = execution.scheduled_at
-            return Explanation(waits_for=f"a worker of the pool {execution.pool}", since=due, starts_at=max(now, due))
+            due = execution.redriven_at or execution.scheduled_at
+            first = "" if execution.generation == 1 else f", for attempt {_attempt(execution, ahead=1)}"
+            words = f"a worker of the pool {execution.pool}{first}"
+            return Explanation(waits_for=words, since=due, starts_at=max(now, due))
         case State.RETRY:
-            words = f"its next attempt, {execution.attempt + 1} of {execution.max_attempts}{reason}"
+            words = f"its next attempt, {_attempt(execution, ahead=1)}{reason}"
             return Explanation(waits_for=words, since=execution.created_at, starts_at=execution.retry_at)
         case State.RUNNING | State.CANCELLING:
-            words = f"attempt {execution.attempt} on {execution.lease_owner}{reason}"
+            words = f"attempt {_attempt(execution)} on {execution.lease_owner}{reason}"
             return Explanation(waits_for=words, since=execution.started_at or now, starts_at=execution.started_at)
         case _:
             words = f"nothing: it is {execution.state.value}{reason}"
             since = execution.finished_at or execution.created_at
             return Explanation(waits_for=words, since=since, starts_at=execution.started_at)
+
+
+def _attempt(execution: Execution, *, ahead: int = 0) -> str:
+    """Which attempt of how many: after a redrive those of its generation, for it has its attempts anew."""
+    number, most = execution.of_generation
+    after = "" if execution.generation == 1 else f" of generation {execution.generation}"
+    return f"{number + ahead} of {most}{after}"

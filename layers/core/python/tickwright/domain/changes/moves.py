@@ -211,6 +211,7 @@ class Redrive:
             generation=old.generation + 1,
             lease_epoch=Epoch(old.lease_epoch + 1),
             max_attempts=old.attempt + self.attempts,
+            attempts_before=old.attempt,
             retry_afters=0,
             run_deadline_at=self.run_deadline_at,
             redriven_at=self.now,

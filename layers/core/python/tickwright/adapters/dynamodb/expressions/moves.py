@@ -165,8 +165,8 @@ REDRIVE = Write(
     condition="#state = :dead AND #leaseEpoch = :seenEpoch AND attribute_not_exists(#owed)",
     update="""
         SET #state = :queued, #generation = #generation + :one, #leaseEpoch = #leaseEpoch + :one,
-            #maxAttempts = #attempt + :attempts, #retryAfters = :none, #runDeadlineAt = :runDeadlineAt,
-            #redrivenAt = :now
+            #maxAttempts = #attempt + :attempts, #attemptsBefore = #attempt, #retryAfters = :none,
+            #runDeadlineAt = :runDeadlineAt, #redrivenAt = :now
         REMOVE #reason, #startedAt, #finishedAt, #failedAt, #discarded, #ttl
     """,
     moves=(Event.REDRIVE, State.QUEUED),

@@ -55,6 +55,7 @@ _EXECUTION = Shape(
         Field("redriven_at", "redrivenAt", NUMBER),
         Field("lease_epoch", "leaseEpoch", NUMBER),
         Field("attempt", "attempt", NUMBER),
+        Field("attempts_before", "attemptsBefore", replace(NUMBER, absent=0)),
         Field("retry_afters", "retryAfters", NUMBER),
         Field("retry_at", "retryAt", NUMBER),
         Field("lease_owner", "leaseOwner", TEXT),
