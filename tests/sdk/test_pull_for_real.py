@@ -54,7 +54,7 @@ async def test_a_job_of_a_pool_is_run_by_the_worker_that_pulls_from_it(product: 
         logs = await product.ask(lambda: list(product.client.logs(ended["executionId"])))
 
     assert (ended["status"], ended["result"], ended["attempt"]) == ("SUCCEEDED", {"doubled": 42}, 1)
-    assert [log["text"].partition("INFO ")[2] for log in logs] == ["on my own machine"]
+    assert [log["text"].partition("INFO ")[2] for log in logs] == ["on my own machine\n"]
 
 
 @pytest.mark.sem("SEM-CHECKPOINT-1")

@@ -15,9 +15,11 @@ from tickwright_sdk.engine_link import Note
 from tickwright_sdk.hands import NoRoom
 from tickwright_sdk.problems import Unreachable
 from tickwright_sdk.results import LATER_CLASS, Failed, Later, Result, Succeeded
+from tickwright_sdk.tail import Kept
 
 # Of a lease the protocol promises that it is longer than two heartbeats.
 _HEARTBEATS_A_LEASE = 2
+_WORDS = frozenset({"log", "logCut", "result", "error"})  # of a report: what user code has said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +91,11 @@ class Said:
     body: dict[str, Any]
 
 
-def report_of(claim: Claim, result: Result | NoRoom, log: str, *, later_s: float = 0.0) -> Said:
+def report_of(claim: Claim, result: Result | NoRoom, log: Kept, *, later_s: float = 0.0) -> Said:
     """What a result is as a report; what was not run comes again `later_s` later."""
     body: dict[str, Any] = {"leaseEpoch": claim.lease_epoch}
-    if log:
-        body["log"] = log
+    if log.text:
+        body |= {"log": log.text, "logCut": log.cut}
     match result:
         case Succeeded(result=text):
             return Said(succeeded=True, body=body if text is None else body | {"result": json.loads(text)})
@@ -110,7 +112,7 @@ def report_of(claim: Claim, result: Result | NoRoom, log: str, *, later_s: float
 
 def without_text(said: Said) -> Said:
     """The same end without what user code said of it: for a report whose text cannot be sent."""
-    kept = {name: value for name, value in said.body.items() if name not in {"log", "result", "error"}}
+    kept = {name: value for name, value in said.body.items() if name not in _WORDS}
     if "error" in said.body:
         kept["error"] = {"class": "Unsendable", "message": "What the handler said of its end cannot be sent."}
     return Said(succeeded=said.succeeded, body=kept)

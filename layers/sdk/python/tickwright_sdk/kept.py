@@ -214,7 +214,7 @@ class KeptAttempt:
 
     async def _report(self, result: Result | NoRoom) -> None:
         """Report again and again while the lease may last: a moment's outage must not cost a finished run."""
-        said = report_of(self.claim, result, self.tail.text(), later_s=self._later_s())
+        said = report_of(self.claim, result, self.tail.kept(), later_s=self._later_s())
         try:
             is_told = await self._tell(said)
         except ValueError as fault:  # it never left: no JSON, or no Unicode
