@@ -93,6 +93,19 @@ def test_what_is_buried_still_refuses_a_zombie(client: DynamoDBClient, table: st
 
 
 @pytest.mark.sem("SEM-SDK-12")
+def test_a_zombie_buries_nothing_that_a_later_attempt_has_written(client: DynamoDBClient, table: str) -> None:
+    """The item is as the later attempt left it, alive and with all its attributes."""
+    _put(client, table, 3)
+    before = _item(client, table)
+
+    with pytest.raises(FenceRefused) as raised:
+        dynamodb.bury(client, table, {"pk": {"S": "a"}}, fence(2), remove=("cents",))
+
+    assert raised.value.seen == 3
+    assert _item(client, table) == before
+
+
+@pytest.mark.sem("SEM-SDK-12")
 def test_a_transaction_behind_a_guard_writes_all_or_nothing(client: DynamoDBClient, table: str) -> None:
     """The zombie's item has a key of its own, which no fence was ever at: the guard refuses it all the same."""
 
