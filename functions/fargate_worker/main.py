@@ -35,6 +35,7 @@ async def serve(machine: Machine) -> None:
         pools=(FARGATE,),
         poll_ms=settings.poll_ms,
         grace_ms=settings.grace_ms,
+        able=lambda _, lane, most: machine.hands.places_of(most, share=lane.value),
     )
     _stop_on_signals(worker, stop)
 

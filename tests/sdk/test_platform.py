@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId, TenantId, WorkerId
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.job_rules import read_spec
+from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import PLATFORM
 from tickwright.domain.schedules import HashIdentity
 from tickwright.domain.transitions import State
@@ -25,7 +26,7 @@ from tickwright.loops.worker import WorkerLoop
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.kit import Kit
 from tickwright.services.submit import RequestKey, Submitted, submit
-from tickwright.wiring.embedded import embedded_kit
+from tickwright.wiring.embedded import able_hands, embedded_kit
 from tickwright_sdk import Context, Registry
 from tickwright_sdk import limits as sdk_limits
 from tickwright_sdk.hands import Hands
@@ -53,7 +54,7 @@ class Place:
             "retryPolicy": QUICK,
         }
         spec = read_spec(asked | body, identity=HashIdentity("t", "t"), now=self.kit.clock.now())
-        made = await submit(self.kit, TENANT, spec, RequestKey(key=handler, body_hash="x"))
+        made = await submit(self.kit, TENANT, spec, RequestKey(key=self.kit.entropy.token(), body_hash="x"))
         assert isinstance(made, Submitted)
         self.job_id = made.head.job_id
 
@@ -73,12 +74,23 @@ class Place:
 
 
 @asynccontextmanager
-async def at_work(registry: Registry, *, threads: int = 4) -> AsyncIterator[Place]:
+async def at_work(
+    registry: Registry, *, threads: int = 4, shares: Mapping[str, int] | None = None
+) -> AsyncIterator[Place]:
     """An installation with a worker that has these handlers; its leases are 3 s."""
     async with embedded_kit(None, MemoryTelemetry(), scale=0.05) as kit:
-        hands, stop = Hands(threads=threads, children=1, patience_s=0.1), asyncio.Event()
+        hands, stop = Hands(threads=threads, children=1, patience_s=0.1, shares=shares), asyncio.Event()
         runners = {"python": PythonRunner(registry, hands=hands)}
-        worker = WorkerLoop(kit, runners, WorkerId("w"), pools=PLATFORM, poll_ms=100, grace_ms=2_000)
+        worker = WorkerLoop(
+            kit,
+            runners,
+            WorkerId("w"),
+            places={Lane.HIGH: 2, Lane.NORMAL: 2},
+            pools=PLATFORM,
+            poll_ms=100,
+            grace_ms=2_000,
+            able=able_hands(hands),
+        )
         loops = [asyncio.create_task(one) for one in (SchedulerLoop(kit, owner="s").run(stop), worker.run(stop))]
         try:
             yield Place(kit=kit, worker=worker, hands=hands)
@@ -190,6 +202,32 @@ async def test_what_finds_no_place_comes_again_and_counts_no_attempt() -> None:
 
     assert back.attempt == 0
     assert done.result == "1"
+
+
+@pytest.mark.sem("SEM-SDK-6", "SEM-FLEET-1")
+async def test_what_only_stuck_code_could_take_is_left_to_other_workers() -> None:
+    """Both threads of a lane are lost to deaf code: its hints are not even received, and another lane goes on."""
+    registry, free = Registry(), threading.Event()
+    registry.job("deaf")(lambda _payload, _ctx: free.wait(20) and None)
+    registry.job("quick")(lambda _payload, ctx: ctx.attempt)
+
+    async with at_work(registry, shares={"high": 2, "normal": 2}) as place:
+        for _ in range(2):
+            await place.submit("deaf", timeoutSec=1, retryPolicy={"maxAttempts": 1})
+            await place.until(State.DEAD)
+        await place.submit("quick")
+        waits = await place.until(State.QUEUED)
+        patient, place.job_id = place.job_id, NONE_YET
+        await place.submit("quick", priority="high")
+        urgent = await place.until(State.SUCCEEDED)
+        place.job_id = patient
+        await place.kit.clock.sleep_ms(500)
+        still = await place.execution()
+        free.set()
+        done = await place.until(State.SUCCEEDED)
+
+    assert (waits.lease_epoch, still.lease_epoch, still.state) == (0, 0, State.QUEUED)
+    assert urgent.result == done.result == "1"
 
 
 @pytest.mark.sem("SEM-SDK-9")

@@ -77,6 +77,33 @@ async def test_low_goes_on_under_a_herd_of_high(world: World) -> None:
     await going
 
 
+@pytest.mark.sem("SEM-FLEET-1", "SEM-SDK-6")
+@pytest.mark.parametrize("able", [0, 1])
+async def test_a_machine_takes_no_hint_that_it_cannot_start(world: World, able: int) -> None:
+    """Threads of low are stuck: its hints are left to other machines, untouched, and high goes on."""
+    takes(world, MINUTE)
+    low = [await world.submit(schedule={"runAt": world.text(1_000)}, priority="low") for _ in range(4)]
+    high = await world.submit(schedule={"runAt": world.text(1_000)}, priority="high")
+    left = {Lane.LOW: able, Lane.HIGH: 2}
+    machine = a_machine(world, {Lane.HIGH: 2, Lane.LOW: 2})
+    machine.able = lambda _, lane, most: min(left[lane], most)
+    stop = asyncio.Event()
+    going = asyncio.create_task(machine.run(stop))
+
+    await world.clock.sleep_ms(3 * MINUTE - 10_000)
+    rows = {row.job_id: row for row in await world.executions()}
+    waiting = [rows[head.job_id] for head in low if rows[head.job_id].state is State.QUEUED]
+    left[Lane.LOW] = 2
+    await world.clock.sleep_ms(3 * MINUTE)
+
+    assert rows[high.job_id].state is State.SUCCEEDED
+    assert len(waiting) == 4 - 3 * able
+    assert {row.lease_epoch for row in waiting} == {0}
+    assert {row.state for row in await world.executions()} == {State.SUCCEEDED}
+    stop.set()
+    await going
+
+
 async def test_a_machine_serves_no_lane_that_it_has_no_places_for(world: World) -> None:
     """What others are there for stays with them."""
     await world.submit(schedule={"runAt": world.text(1_000)}, priority="high")

@@ -108,9 +108,16 @@ class Hands:
         """How many handlers at a time in children."""
         return self._children_most
 
-    def places_of(self, most: int) -> int:
-        """How many of so many runs at a time there are threads for: fewer where abandoned code keeps some."""
-        return most - max(0, self._abandoned() - max(0, self._threads_most - most))
+    def places_of(self, most: int, *, share: str | None = None) -> int:
+        """How many of so many runs at a time there are threads for: fewer where abandoned code keeps some.
+
+        With a share, of that one's alone.
+        """
+        places = self._shares.get(share) if share is not None else None
+        abandoned, threads = (
+            (self._abandoned(), self._threads_most) if places is None else (places.abandoned, places.most)
+        )
+        return most - max(0, abandoned - max(0, threads - most))
 
     def condition(self) -> Condition:
         """How they are now."""

@@ -24,7 +24,7 @@ from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import PLACES, WorkerLoop
 from tickwright.ports.faults import Unavailable
 from tickwright.services.webhook_secrets import SecretsInUse
-from tickwright.wiring.embedded import EmbeddedKit, embedded_kit, local_runners
+from tickwright.wiring.embedded import EmbeddedKit, able_hands, embedded_kit, hands_for, local_runners
 from tickwright.wiring.second_engine import DeferredEngine
 
 _SWEEP_MS = 60_000
@@ -119,8 +119,9 @@ class _Program:
     def _worker(self, webhook_key: bytes) -> WorkerLoop:
         worker_id = WorkerId(f"local-{os.getpid()}-{self.kit.entropy.token()[:8]}")
         secrets_of = SecretsInUse(kit=self.kit, key=webhook_key).of
-        runners = local_runners(demo_handlers(), secrets_of=secrets_of, threads=THREADS)
-        return WorkerLoop(self.kit, runners, worker_id, grace_ms=_GRACE_MS)
+        hands = hands_for(PLACES)
+        runners = local_runners(demo_handlers(), secrets_of=secrets_of, threads=THREADS, hands=hands)
+        return WorkerLoop(self.kit, runners, worker_id, grace_ms=_GRACE_MS, able=able_hands(hands))
 
     def _loops(self, worker: WorkerLoop) -> Iterator[Coroutine[None, None, None]]:
         yield SchedulerLoop(self.kit, owner=self.kit.entropy.token(), alone=True).run(self.stop)

@@ -6,7 +6,7 @@ or delays, another (SEM-LANE-1). On stop it takes no more, finishes what it can,
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tickwright.domain import limits
@@ -15,6 +15,7 @@ from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import PLATFORM
+from tickwright.loops.scheduler import sleep_or_stop
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
@@ -25,6 +26,8 @@ from tickwright.services.kit import Kit
 PLACES = {Lane.HIGH: 200, Lane.NORMAL: 200, Lane.LOW: 100, Lane.BACKFILL: 50}
 _BATCHES_AT_ONCE = 4
 _GATHER_MS = 100  # how long finished hints are gathered before they are deleted together
+
+Able = Callable[[str, Lane, int], int]
 
 
 async def run_hints(worker: Worker, received: Sequence[Received]) -> Sequence[Over | NotNow]:
@@ -79,6 +82,33 @@ def _due_together(received: Sequence[Received]) -> Sequence[Sequence[Received]]:
     return [batch for batches in groups.values() for batch in batches]
 
 
+def all_places(_pool: str, _lane: Lane, most: int) -> int:
+    """Nothing is ever stuck."""
+    return most
+
+
+@dataclass(slots=True)
+class _Places:
+    """Those of one lane of one pool, and how many hints are in hand."""
+
+    most: int
+    free: asyncio.Semaphore = field(init=False)
+    in_hand: int = 0
+
+    def __post_init__(self) -> None:
+        self.free = asyncio.Semaphore(self.most)
+
+    def give_back(self, number: int) -> None:
+        """So many were taken for nothing."""
+        for _ in range(number):
+            self.free.release()
+
+    def is_done(self) -> None:
+        """A hint is out of hand."""
+        self.in_hand -= 1
+        self.free.release()
+
+
 @dataclass(slots=True)
 class WorkerLoop:
     """One worker process; `worker_id` must be fresh for each run of the process (B133)."""
@@ -90,6 +120,8 @@ class WorkerLoop:
     pools: Sequence[str] = PLATFORM  # of each, every lane has so many places
     poll_ms: int = 1_000  # how long an empty lane is waited for; a stop waits for it to end
     grace_ms: int = 25_000  # under the 30 s that most platforms leave between SIGTERM and SIGKILL
+    # How many of so many places of a lane can start anything: what only stuck code could take is left to others.
+    able: Able = all_places
     _draining: "asyncio.Future[None]" = field(init=False)
     _finished: list[Received] = field(default_factory=list)
     _working: set["asyncio.Task[None]"] = field(default_factory=set)
@@ -107,18 +139,23 @@ class WorkerLoop:
         return len(self._working)
 
     async def _serve(self, pool: str, lane: Lane, stop: asyncio.Event) -> None:
-        free = asyncio.Semaphore(self.places[lane])
+        places = _Places(self.places[lane])
         worker = Worker(kit=self.kit, runners=self.runners, worker_id=self.worker_id, draining=self._draining)
         batches = 1
         while not stop.is_set():
-            taken = await _take_places(free, batches * limits.MESSAGES_A_BATCH, stop)
-            received = [] if stop.is_set() else await self._receive_all(pool, lane, taken)
+            taken = await _take_places(places.free, batches * limits.MESSAGES_A_BATCH, stop)
+            able = max(0, min(taken, self.able(pool, lane, places.most) - places.in_hand))
+            places.give_back(taken - able)
+            if able == 0:
+                await sleep_or_stop(self.kit, stop, self.poll_ms)
+                continue
+            received = [] if stop.is_set() else await self._receive_all(pool, lane, able)
+            places.in_hand += len(received)
             # One receive at a time while there is little to do; several at once while they come back full.
             batches = _BATCHES_AT_ONCE if len(received) >= limits.MESSAGES_A_BATCH else 1
             for together in _due_together(received):
-                self._keep(self._do_together(worker, together, free))
-            for _ in range(taken - len(received)):
-                free.release()
+                self._keep(self._do_together(worker, together, places))
+            places.give_back(able - len(received))
 
     async def _receive_all(self, pool: str, lane: Lane, limit: int) -> list[Received]:
         """Up to `limit` hints: one receive waits for the first to come, several take what is there.
@@ -139,14 +176,12 @@ class WorkerLoop:
             await self.kit.clock.sleep_ms(round(self.poll_ms * self.kit.entropy.fraction()))
             return []
 
-    async def _do_together(self, worker: Worker, received: Sequence[Received], free: asyncio.Semaphore) -> None:
+    async def _do_together(self, worker: Worker, received: Sequence[Received], places: _Places) -> None:
         """Claim in one batch what is due together, then run each on its own."""
         for one, answer in zip(received, await _start(worker, received), strict=True):
-            self._keep(self._do(worker, one, answer, free))
+            self._keep(self._do(worker, one, answer, places))
 
-    async def _do(
-        self, worker: Worker, received: Received, answer: Started | Over | NotNow, free: asyncio.Semaphore
-    ) -> None:
+    async def _do(self, worker: Worker, received: Received, answer: Started | Over | NotNow, places: _Places) -> None:
         try:
             answer = await _finish(worker, received, answer)
             if isinstance(answer, Over):
@@ -156,7 +191,7 @@ class WorkerLoop:
         except Unavailable as fault:  # the hint comes again by itself
             self.kit.emit(EventName.QUEUE_FAULT, fault=type(fault).__name__)
         finally:
-            free.release()
+            places.is_done()
 
     def _keep(self, work: Coroutine[None, None, None]) -> None:
         working = asyncio.create_task(work)

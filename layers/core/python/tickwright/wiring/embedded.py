@@ -14,12 +14,16 @@ from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.targets.http import HttpRunner, SecretsOf, unsigned
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain import limits
+from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import FARGATE
+from tickwright.loops.worker import Able
 from tickwright.ports.runner import Runner
 from tickwright.ports.telemetry import Telemetry
 from tickwright.services.kit import Kit
 from tickwright_sdk.handlers import Registry
+from tickwright_sdk.hands import Hands
 
-__all__ = ["EmbeddedKit", "StoreUnusable", "embedded_kit", "local_runners"]
+__all__ = ["EmbeddedKit", "StoreUnusable", "able_hands", "embedded_kit", "hands_for", "local_runners"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +66,25 @@ async def embedded_kit(
         await database.close()
 
 
-def local_runners(registry: Registry, *, secrets_of: SecretsOf = unsigned, threads: int = 64) -> Mapping[str, Runner]:
+def local_runners(
+    registry: Registry, *, secrets_of: SecretsOf = unsigned, threads: int = 64, hands: Hands | None = None
+) -> Mapping[str, Runner]:
     """What runs targets on one machine. Private addresses are allowed, since its user is its owner.
 
     `threads`: as many as the worker has places in all its lanes, or slow runs of one lane hold up those of another.
+    `hands` call the handlers, if they are not to be the runner's own.
     """
     return {
-        "python": PythonRunner(registry, threads=threads),
+        "python": PythonRunner(registry, hands=hands, threads=threads),
         "http": HttpRunner(allow_private=True, secrets_of=secrets_of, threads=threads),
     }
+
+
+def hands_for(places: Mapping[Lane, int]) -> Hands:
+    """A thread for every place of every lane, its own: code that never ends keeps those of its lane alone."""
+    return Hands(threads=sum(places.values()), shares={lane.value: most for lane, most in places.items()})
+
+
+def able_hands(hands: Hands) -> Able:
+    """How many of a lane's places can start anything. Handlers are called for the pool `fargate` alone."""
+    return lambda pool, lane, most: hands.places_of(most, share=lane.value) if pool == FARGATE else most
