@@ -94,6 +94,28 @@ async def test_whoever_dies_at_the_change_leaves_it_to_the_next(world: World, fa
     assert starts(world, job) == [(1, 1), (2, 2), (3, 2)]
 
 
+@pytest.mark.sem("SEM-EDIT-1", "SEM-EDIT-2")
+async def test_an_edit_just_after_one_made_ahead_of_its_time_counts_from_its_own_moment(world: World) -> None:
+    """The scheduler changes the job within the look-ahead; another edit before that time has the ticks until it too."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    await edit_later(world, job, 3 * MINUTE, schedule={"every": "PT1H"})
+    await world.drain_until(Instant(job.created_at + 2 * MINUTE))
+    world.clock.advance(MINUTE - world.kit.durations.lookahead_ms // 2)
+    await fire(world.kit, 0, await world.due(), Memory())
+    changed = await world.head(job.job_id)
+    assert (changed.definition_version, changed.effective_from) == (2, None)
+    assert world.clock.now() < job.created_at + 3 * MINUTE
+
+    later = await edit_later(world, job, 2 * HOUR, changed.version, schedule={"every": "PT1S"})
+    now = world.clock.now()
+    spec = world.spec(schedule={"every": "PT1S", "phase": "PT0S"})
+    answer = await edit_job(world.kit, TENANT, job.job_id, spec, later.version, drops_waiting=True)
+
+    assert later.next_run_at == changed.next_run_at
+    assert isinstance(answer, JobView)
+    assert answer.head.next_run_at == now - now % 1_000 + 1_000
+
+
 @pytest.mark.sem("SEM-EDIT-2")
 async def test_a_later_edit_takes_the_place_of_the_one_that_waits(world: World) -> None:
     """Only if it says so: what waited is forgotten then, and no version number is used twice."""

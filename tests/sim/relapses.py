@@ -13,6 +13,7 @@ from tickwright.domain.changes import executions
 from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
+from tickwright.domain.schedules import Schedule
 from tickwright.domain.transitions import State
 from tickwright.loops import worker as loops
 from tickwright.ports.queue import Hint
@@ -66,9 +67,20 @@ def _held_tick_forgotten() -> None:
     put(change_job, "_paused", paused)
 
 
+def _ahead_edit_settles() -> None:
+    """An edit that was made ahead of its time settles what is before that for every schedule, a newer one too."""
+    edited = change_job.edited_next
+
+    def following(head: Head, schedule: Schedule, now: Instant, **_how: bool) -> Instant | None:
+        return edited(head, schedule, now, is_new=False)
+
+    put(change_job, "edited_next", following)
+
+
 RELAPSES: Mapping[str, Callable[[], None]] = {
     "doubled-hint-runs-twice": _doubled_hint_runs_twice,
     "waiting-retry-is-claimed": _waiting_retry_is_claimed,
     "dropped-while-taken-off": _dropped_while_taken_off,
     "held-tick-forgotten": _held_tick_forgotten,
+    "ahead-edit-settles": _ahead_edit_settles,
 }

@@ -55,7 +55,8 @@ def _from_now(
     head: Head, schedule: Schedule, now: Instant, count: int, calendars: Mapping[str, Calendar]
 ) -> tuple[Instant, ...]:
     left = left_of(schedule, count, head.runs)
-    first = edited_next(head, schedule, now) if left else None
+    is_new = replace(schedule, cut_at=None) != from_compact(head.schedule)
+    first = edited_next(head, schedule, now, is_new=is_new) if left else None
     if first is None:
         return ()
     closing = named_by(schedule, calendars)

@@ -224,14 +224,17 @@ def first_tick(schedule: Schedule, *, now: Instant, fired_through: Instant | Non
     return None if tick is None else tick.at
 
 
-def edited_next(head: Head, schedule: Schedule, now: Instant) -> Instant | None:
+def edited_next(head: Head, schedule: Schedule, now: Instant, *, is_new: bool = True) -> Instant | None:
     """Where an edited job goes on.
 
     A due tick is kept, else the first of the new schedule after now and all that was decided; a one-off may be just
-    past, as that of a new job.
+    past, as that of a new job. An edit that was made ahead of its time has settled what lies before that for its own
+    schedule, not for one that `is_new`.
     """
     if head.next_run_at is not None and head.next_run_at <= now and not is_switch_due(head):
         return head.next_run_at
+    if is_new:
+        head = replace(head, settled_through=Instant(min(head.settled_through or 0, now)))
     if isinstance(schedule.kind, OneOff):
         now = Instant(schedule.kind.run_at - 1)
     return first_tick(schedule, now=now, fired_through=decided_through(head), runs=head.runs)

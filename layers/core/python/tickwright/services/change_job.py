@@ -265,7 +265,7 @@ def _to_be_edited(kit: Kit, head: Head, definition: Definition, effective_from: 
     )
     if head.status is JobStatus.PAUSED:
         return new
-    return due_at(new, edited_next(head, schedule_of(new), kit.clock.now()), buckets=kit.buckets)
+    return due_at(new, edited_next(head, schedule_of(new), kit.clock.now(), is_new=False), buckets=kit.buckets)
 
 
 def _renames(head: Head, old: str | None, new: str | None) -> Sequence[AnyChange]:
