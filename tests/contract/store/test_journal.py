@@ -16,12 +16,13 @@ ALL = Instant(TICK + 10**9)
 
 @pytest.mark.sem("SEM-STORE-4")
 async def test_a_page_is_read_back_as_it_was_put(store: Store) -> None:
-    """A full page, with a count of looks."""
+    """A full page, with a count of looks and the instant of the last."""
     entries = tuple(
         Entry(job_id=a_job_id(number), key=tick_key(TICK), version=number)
         for number in range(limits.PAGE_ENTRIES_MAX - 1)
     )
-    page = a_page(entries=(*entries, Entry(job_id=a_job_id(), key=missed_key(TICK), version=1)), looks=3)
+    last = Entry(job_id=a_job_id(), key=missed_key(TICK), version=1)
+    page = a_page(entries=(*entries, last), looks=3, looked_at=Instant(TICK + 7))
 
     await store.put_page(page)
 

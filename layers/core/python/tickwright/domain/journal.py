@@ -37,13 +37,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Entries that are looked at again at `check_at`; `looks` grows with each move to a newer page."""
+    """Entries that are looked at again at `check_at`; `looks` grows with each move to a newer page.
+
+    `looked_at`: when the look was that made this page; None of a first page, and of those of older versions.
+    """
 
     bucket: int
     check_at: Instant
     writer: str  # fresh for each page, so that no two writers share a key
     entries: tuple[Entry, ...]
     looks: int = 0
+    looked_at: Instant | None = None
 
     def __post_init__(self) -> None:
         """A page is never empty and never too big."""

@@ -89,6 +89,7 @@ class Durations:
     first_check_ms: int = 120_000  # most runs have ended by then, so most entries are read once
     recheck_ms_max: int = 3_600_000
     watch_ms: int = 10_000
+    hint_again_ms_max: int = 86_400_000  # a quarter of what a queue keeps: one that is lost is not missed for longer
     insert_guard_ms: int = 43_200_000  # 12 h: half the shortest retention (R8)
     missed_after_ms: int = 60_000  # semantics 3: a tick found later than this is missed
 

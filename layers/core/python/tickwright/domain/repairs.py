@@ -11,7 +11,7 @@ from enum import Enum
 from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobStatus
-from tickwright.domain.journal import Entry
+from tickwright.domain.journal import Entry, Page
 from tickwright.domain.transitions import State
 
 
@@ -77,6 +77,26 @@ def judge_present(execution: Execution, now: Instant, *, clock_error_ms: int, lo
             return _judge_claimed(execution, now, clock_error_ms)
         case _:
             return KEEP
+
+
+def is_told_again(execution: Execution, page: Page, now: Instant, *, first_ms: int, gap_ms_max: int) -> bool:
+    """Whether a look at an unclaimed execution sends it a hint, of which it has had some already.
+
+    At a page's first look, then each time that it has waited twice as long, and each `gap_ms_max` at least: so a hint
+    that was lost costs as long again as it has waited, and a pool without machines gathers few.
+    """
+    if page.looked_at is None:
+        return True
+    came_due = execution.retry_at or max(execution.scheduled_at, execution.created_at, execution.redriven_at or 0)
+
+    def hints_by(instant: Instant) -> int:
+        waited_ms = instant - came_due
+        if waited_ms < 0:
+            return 0
+        doublings = min((waited_ms // first_ms + 1).bit_length() - 1, (gap_ms_max // first_ms).bit_length())
+        return 1 + doublings + (waited_ms - first_ms * ((1 << doublings) - 1)) // gap_ms_max
+
+    return hints_by(now) > hints_by(page.looked_at)
 
 
 def _judge_unclaimed(execution: Execution, now: Instant) -> Finding:

@@ -31,13 +31,18 @@ def is_unclaimed(execution: Execution) -> bool:
 
 async def send_hints(kit: Kit, executions: Sequence[Execution]) -> int:
     """Send a hint for each; how many were taken. What was not taken is sent again by the watch."""
+    return len(executions) - len(await hints_not_taken(kit, executions))
+
+
+async def hints_not_taken(kit: Kit, executions: Sequence[Execution]) -> Sequence[Hint]:
+    """Send a hint for each; those that the queue has not taken."""
     hints = [hint_of(execution) for execution in executions]
     if not hints:
-        return 0
+        return []
     try:
         left = await kit.queue.send(hints, kit.clock.now())
     except QueueUnavailable:
         left = hints
     if left:
         kit.emit(EventName.QUEUE_FAULT, measured={"hints": len(left)}, fault="not_taken")
-    return len(hints) - len(left)
+    return left

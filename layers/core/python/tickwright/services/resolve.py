@@ -5,6 +5,7 @@ is harmless. Promises: SEM-JOURNAL-1, SEM-JOURNAL-2, SEM-JOURNAL-3.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from tickwright.domain.changes.executions import Insert
@@ -14,14 +15,14 @@ from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page, next_check
-from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, judge_absent, judge_present
+from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, is_told_again, judge_absent, judge_present
 from tickwright.domain.ticks import finished_at_birth
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable, Unavailable
 from tickwright.ports.store import Applied
 from tickwright.services.end import expire, reap
 from tickwright.services.fire import insert_and_send
-from tickwright.services.hints import send_hints
+from tickwright.services.hints import hints_not_taken
 from tickwright.services.kit import Kit
 from tickwright.services.memory import Memory
 from tickwright.services.settle import settle
@@ -34,35 +35,57 @@ class _Reading(NamedTuple):
     heads: dict[JobId, Head]
 
 
+class _Look(NamedTuple):
+    """What one look found of a page's entries, in their order, and which of them the queue was not told of."""
+
+    findings: Sequence[Finding]
+    untold: frozenset[ExecutionRef]
+
+
 async def resolve(kit: Kit, page: Page) -> int:
-    """Look after a page whose time has come; how many entries are kept. The page is replaced by one of the kept."""
-    findings = await look_after(kit, page)
-    kept = [(entry, finding) for entry, finding in zip(page.entries, findings, strict=True) if finding.keep]
-    if kept:
-        await kit.store.put_page(_newer(kit, page, kept))
+    """Look after a page whose time has come; how many entries are kept. The page is replaced by one of the kept.
+
+    Raises Unavailable if none of them could be told of: then the page is looked at again soon, not after twice the
+    time. Where a part could not, that part is: else those beside it would be told of again at each such look.
+    """
+    look = await _look(kit, page)
+    found = zip(page.entries, look.findings, strict=True)
+    kept = [(entry, finding) for entry, finding in found if finding.keep]
+    left = [(entry, finding) for entry, finding in kept if entry.ref in look.untold]
+    if left and len(left) == len(kept):
+        raise QueueUnavailable(f"{len(left)} executions could not be told of")
+    told = [(entry, finding) for entry, finding in kept if entry.ref not in look.untold]
+    if told:
+        await kit.store.put_page(_newer(kit, page, told))
+    if left:
+        await kit.store.put_page(_soon(kit, page, [entry for entry, _ in left]))
     await kit.store.delete_page(page)  # Dying before this: both pages stand, and each is resolved.
     return len(kept)
 
 
 async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
-    """Do the next step for each entry of a page and say which stay.
+    """Do the next step for each entry of a page and say which stay: the page itself is left alone.
 
-    At take-over that is all: the page itself is left alone. Raises Unavailable, after all that could be done, if
-    somebody could not be told: then the page is looked at again soon, not after twice the time.
+    Raises Unavailable, after all that could be done, if somebody could not be told.
     """
+    look = await _look(kit, page)
+    if look.untold:
+        raise QueueUnavailable(f"{len(look.untold)} executions could not be told of")
+    return look.findings
+
+
+async def _look(kit: Kit, page: Page) -> _Look:
     reading = await _read(kit, page.entries)
-    findings = [_judge(kit, entry, reading, page.check_at) for entry in page.entries]
+    findings = [_judge(kit, entry, reading, page) for entry in page.entries]
     together = {Repair.INSERT: _insert_all, Repair.SEND: _send_all}
-    left = 0
+    untold: set[ExecutionRef] = set()
     for repair, carry_out in together.items():
         entries = [e for e, f in zip(page.entries, findings, strict=True) if f.repair is repair]
-        left += await carry_out(kit, entries, reading)
+        untold |= await carry_out(kit, entries, reading)
     after = [
         await _carry_out(kit, entry, finding, reading) for entry, finding in zip(page.entries, findings, strict=True)
     ]
-    if left:
-        raise QueueUnavailable(f"{left} executions could not be told of")
-    return after
+    return _Look(findings=after, untold=frozenset(untold))
 
 
 async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
@@ -75,27 +98,31 @@ async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
     return _Reading(executions | (await kit.store.executions(missing) if missing else {}), heads)
 
 
-def _judge(kit: Kit, entry: Entry, reading: _Reading, check_at: Instant) -> Finding:
+def _judge(kit: Kit, entry: Entry, reading: _Reading, page: Page) -> Finding:
     execution, now = reading.executions.get(entry.ref), kit.clock.now()
     if execution is not None:
         error_ms = kit.durations.clock_error_ms
         ahead_ms = kit.durations.lookahead_ms + 2 * error_ms
-        return judge_present(execution, now, clock_error_ms=error_ms, lookahead_ms=ahead_ms)
+        finding = judge_present(execution, now, clock_error_ms=error_ms, lookahead_ms=ahead_ms)
+        first_ms, gap_ms_max = kit.durations.first_check_ms, kit.durations.hint_again_ms_max
+        again = is_told_again(execution, page, now, first_ms=first_ms, gap_ms_max=gap_ms_max)
+        return KEEP if finding.repair is Repair.SEND and not again else finding
     finding = judge_absent(entry, reading.heads.get(entry.job_id))
     # A take-over reads pages before their time: whoever asked for the run may be about to put it (R11).
-    return KEEP if finding.repair is Repair.ABANDON and now < check_at else finding
+    return KEEP if finding.repair is Repair.ABANDON and now < page.check_at else finding
 
 
-async def _insert_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> int:
+async def _insert_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> set[ExecutionRef]:
+    """Which of them cannot be told when only some were: all are looked at again soon."""
     born = await insert_and_send(kit, [reading.heads[entry.job_id] for entry in entries], Memory())
-    return born.left
+    return {entry.ref for entry in entries} if born.left else set()
 
 
-async def _send_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> int:
-    sent = await send_hints(kit, [reading.executions[entry.ref] for entry in entries])
-    if sent:
+async def _send_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> set[ExecutionRef]:
+    untold = await hints_not_taken(kit, [reading.executions[entry.ref] for entry in entries])
+    if sent := len(entries) - len(untold):
         kit.emit(EventName.HINT_SENT_AGAIN, measured={"hints": sent})
-    return len(entries) - sent
+    return {hint.ref for hint in untold}
 
 
 async def _carry_out(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -> Finding:
@@ -163,4 +190,11 @@ def _newer(kit: Kit, page: Page, kept: Sequence[tuple[Entry, Finding]]) -> Page:
         writer=kit.entropy.token(),
         entries=tuple(entry for entry, _ in kept),
         looks=looks,
+        looked_at=now,
     )
+
+
+def _soon(kit: Kit, page: Page, entries: Sequence[Entry]) -> Page:
+    """A page for the next look, as if this one had not been."""
+    soon = Instant(kit.clock.now() + 1)
+    return replace(page, check_at=soon, writer=kit.entropy.token(), entries=tuple(entries))

@@ -56,6 +56,7 @@ _LIST_SET_ASIDE = "SELECT lane, reason, body FROM set_aside ORDER BY id LIMIT ?"
 _SEND_DEAD = "INSERT INTO dead_letters (sent_at, body) VALUES (?, ?)"
 _LIST_DEAD = "SELECT body FROM dead_letters ORDER BY id LIMIT ?"
 _FORGET = ("DELETE FROM dead_letters WHERE sent_at <= ?", "DELETE FROM set_aside WHERE set_aside_at <= ?")
+_FORGET_HINTS = "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE visible_at <= ? LIMIT ?)"
 
 
 def queue_name(pool: str, lane: Lane) -> str:
@@ -165,3 +166,8 @@ def dead(connection: sqlite3.Connection, limit: int) -> list[DeadLetter]:
 def forget(connection: sqlite3.Connection, before: Instant) -> int:
     """Remove dead letters and messages set aside up to an instant; says how many."""
     return sum(connection.execute(statement, (before,)).rowcount for statement in _FORGET)
+
+
+def forget_hints(connection: sqlite3.Connection, before: Instant, limit: int) -> int:
+    """Remove so many hints that nobody has taken since an instant; says how many."""
+    return connection.execute(_FORGET_HINTS, (before, limit)).rowcount

@@ -28,6 +28,8 @@ LOOK_MS_DEFAULT = 50
 RECEIVES_MAX = 1_000  # protocol 8: receiving a message that is held by another counts too
 VISIBILITY_MS_MAX = 43_200_000  # SQS's longest, 12 h
 RETENTION_MS = 14 * 86_400_000  # as long as SQS keeps a message
+HINTS_KEPT_MS = 4 * 86_400_000  # as the ready queues on AWS: the journal sends again whatever nobody has seen finished
+HINTS_SWEPT_MAX = 1_000  # in one go, so that none holds the file for long
 
 
 class EmbeddedQueue:
@@ -135,8 +137,10 @@ class EmbeddedQueue:
         return await self._read(partial(messages.set_aside, limit=limit))
 
     async def sweep(self, now: Instant) -> int:
-        """Remove dead letters and messages set aside that are older than SQS would keep them; says how many."""
-        return await self._write(partial(messages.forget, before=Instant(now - RETENTION_MS)))
+        """Remove some of the messages that are older than SQS would keep them; says how many."""
+        old = await self._write(partial(messages.forget, before=Instant(now - RETENTION_MS)))
+        before = Instant(now - HINTS_KEPT_MS)
+        return old + await self._write(partial(messages.forget_hints, before=before, limit=HINTS_SWEPT_MAX))
 
     async def _read(self, work: Callable[[sqlite3.Connection], AnswerT]) -> AnswerT:
         return await self._database.read(work, QueueUnavailable)

@@ -18,6 +18,7 @@ def page_to_item(page: Page) -> Item:
         "writer": wire.text(page.writer),
         "looks": wire.number(page.looks),
         "entries": wire.text_list(_to_text(entry) for entry in page.entries),
+        **({} if page.looked_at is None else {"lookedAt": wire.number(page.looked_at)}),
     }
 
 
@@ -29,6 +30,7 @@ def page_from_item(item: Item) -> Page:
         writer=wire.as_text(item["writer"]),
         looks=wire.as_number(item["looks"]),
         entries=tuple(_from_text(text) for text in wire.as_text_list(item["entries"])),
+        looked_at=Instant(wire.as_number(item["lookedAt"])) if "lookedAt" in item else None,
     )
     assert keys.page_of(page)["page"] == item["page"]
     return page
