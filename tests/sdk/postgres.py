@@ -40,7 +40,18 @@ def a_postgres() -> Iterator[str]:
         data.mkdir(mode=0o700)
         if as_whom:
             shutil.chown(data, as_whom["user"], as_whom["group"])
-        made = [bins / "initdb", "-D", data, "-U", _USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+        made: list[str | Path] = [
+            bins / "initdb",
+            "-D",
+            data,
+            "-U",
+            _USER,
+            "--auth=trust",
+            "--no-sync",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]
         subprocess.run(made, check=True, capture_output=True, cwd=folder, timeout=_SECONDS, **as_whom)
         settings = ("listen_addresses=", "fsync=off", "max_connections=10", "shared_buffers=16MB")
         served: list[str | Path] = [

@@ -119,6 +119,8 @@ def test_a_zombie_that_comes_while_the_guard_is_held_waits_and_writes_nothing(co
     [refused] = ended
     seen = refused.seen if isinstance(refused, FenceRefused) else "could not serialize" in str(refused)
     assert seen == (2 if level == "READ COMMITTED" else True)
+    with pytest.raises(FenceRefused):  # whatever refused it: tried again, it is the fence
+        pay(zombie, 1)
     assert rows(watching, "SELECT cents FROM ledger ORDER BY id") == [[1], [2]]
 
 
