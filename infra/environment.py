@@ -9,6 +9,8 @@ PAGE_SECRET = "TICKWRIGHT_PAGE_SECRET"  # noqa: S105 - a name
 # jobs and whoever runs them.
 TARGETS = "TICKWRIGHT_TARGETS"
 WEBHOOK_KEY = "TICKWRIGHT_WEBHOOK_KEY"
+# How many claims of one tenant may wait at a time.
+CLAIM_SEATS = "TICKWRIGHT_CLAIM_SEATS"
 # Where the workers' lines are, by the names of their log groups with commas between: for a link to them. It gives no
 # right to read them.
 LOG_GROUPS = "TICKWRIGHT_LOG_GROUPS"
@@ -51,6 +53,7 @@ def variables_of(function: str) -> tuple[str, ...]:
     """The variables of one function, by its name."""
     own = {
         "api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY, LOG_GROUPS),
+        "claim": (CLAIM_SEATS,),
         "worker": (TARGETS, WEBHOOK_KEY),
         "fargate": (TARGETS, WEBHOOK_KEY, *FLEET),
     }

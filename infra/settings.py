@@ -22,6 +22,8 @@ LAMBDA_TIMEOUT_S_MAX = 900
 API_TIMEOUT_S_MAX = 28
 # A claim of a pool may wait so long, and then has to claim.
 CLAIM_WAIT_S_MAX = 20
+# Every claim that would wait reads the seats of its tenant.
+CLAIM_SEATS_MAX = 100
 # A function's environment holds 4 KB in all, names and secrets among them.
 TARGETS_CHARS_MAX = 1_800
 ARN_COLONS = 5
@@ -89,6 +91,8 @@ class Settings:
     lane_concurrency: Mapping[str, int]
     api: FunctionSettings
     claim: FunctionSettings
+    # Each claim that waits holds a place of that function: of one tenant's so many do, the others ask again.
+    claim_seats: int
     authorizer: FunctionSettings
     scheduler: FunctionSettings
     watch: FunctionSettings
@@ -110,6 +114,7 @@ class Settings:
             assert MAPPING_CONCURRENCY_MIN <= most <= MAPPING_CONCURRENCY_MAX
         assert max(self.api.timeout_s, self.claim.timeout_s) <= API_TIMEOUT_S_MAX
         assert self.claim.timeout_s > CLAIM_WAIT_S_MAX
+        assert 1 <= self.claim_seats <= CLAIM_SEATS_MAX
         assert self.scheduler.timeout_s >= SCHEDULER_TIMEOUT_S_MIN
         for function in self.functions.values():
             assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
@@ -133,6 +138,8 @@ class Settings:
         """A reservation below what the lanes or slots may ask for turns into throttles that burn receive counts."""
         reserved = [f.reserved_concurrency for f in self.functions.values() if f.reserved_concurrency is not None]
         assert sum(reserved) + UNRESERVED_MIN <= self.account_concurrency or not reserved
+        if self.claim.reserved_concurrency is not None:
+            assert self.claim.reserved_concurrency >= 2 * self.claim_seats  # no tenant's idle machines fill it
         if self.worker.reserved_concurrency is not None:
             assert self.worker.reserved_concurrency >= sum(self.lane_concurrency.values())
         if self.scheduler.reserved_concurrency is not None:
@@ -196,6 +203,7 @@ _DEV = Settings(
     api=FunctionSettings(memory_mib=1_024, timeout_s=28),
     # A claim waits most of the time, in memory that is paid for. Here without a reservation: a new account has none.
     claim=FunctionSettings(memory_mib=512, timeout_s=28),
+    claim_seats=5,
     authorizer=FunctionSettings(memory_mib=512, timeout_s=10),
     scheduler=FunctionSettings(memory_mib=512, timeout_s=180),
     # It looks until 20 s before its time limit: a minute.
@@ -215,6 +223,7 @@ _STAGING = replace(
     scheduler_slots=2,
     lane_concurrency=MappingProxyType({"high": 50, "normal": 50, "low": 20, "backfill": 10}),
     claim=replace(_DEV.claim, reserved_concurrency=50),
+    claim_seats=10,
     scheduler=replace(_DEV.scheduler, reserved_concurrency=8),
     watch=replace(_DEV.watch, reserved_concurrency=3),
     worker=replace(_DEV.worker, reserved_concurrency=130),
@@ -230,6 +239,8 @@ _PROD = replace(
     scheduler_slots=4,
     lane_concurrency=MappingProxyType({"high": 200, "normal": 200, "low": 80, "backfill": 40}),
     claim=replace(_DEV.claim, reserved_concurrency=150),
+    # Ten runs a claim: a herd of 250 finds somebody at once, and six tenants may have all their seats taken.
+    claim_seats=25,
     scheduler=replace(_DEV.scheduler, memory_mib=1_024, reserved_concurrency=16),
     worker=replace(_DEV.worker, reserved_concurrency=520),
     # Two certain machines: a zone that fails leaves one at work.

@@ -1,6 +1,7 @@
 """Claims of pools behind API Gateway, and nothing else: an event in, a reply out.
 
-A claim holds its container while it waits, so those of machines that idle must not be other requests' containers.
+A claim holds its container while it waits: machines that idle must not take other requests' containers, nor one
+tenant's all of these.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from tickwright.api.routes import CLAIMS
 from tickwright.api.service import answer
 from tickwright.wiring.aws import kit_from_env
 
-_API = Api(kit=kit_from_env(os.environ), behind_gateway=True)
+_API = Api(kit=kit_from_env(os.environ), behind_gateway=True, claim_seats=int(os.environ["TICKWRIGHT_CLAIM_SEATS"]))
 _RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
 
 

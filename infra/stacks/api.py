@@ -17,7 +17,7 @@ from constructs import Construct
 from infra.constructs.log_group import own_log_group
 from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
-from infra.environment import LOG_GROUPS, PAGE_SECRET
+from infra.environment import CLAIM_SEATS, LOG_GROUPS, PAGE_SECRET
 from infra.parts import Parts
 from infra.settings import Settings
 
@@ -60,7 +60,12 @@ class ApiStack(cdk.Stack):
     ) -> None:
         super().__init__(scope, construct_id, description="Tickwright: HTTP API")
         self._settings = settings
-        claim = self._function("Claim", Role(name="claim", description="Claims of tenants' own machines"), parts)
+        claims = Role(
+            name="claim",
+            description="Claims of tenants' own machines",
+            own_variables={CLAIM_SEATS: str(settings.claim_seats)},
+        )
+        claim = self._function("Claim", claims, parts)
         own_variables = {
             PAGE_SECRET: self._page_secret(),
             **parts.environment_of_targets(settings),

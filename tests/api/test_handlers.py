@@ -22,9 +22,11 @@ from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE
+from tickwright.domain.seats import PutSeat, Seat
 from tickwright.domain.tenants import Scope
 from tickwright.ports.queue import Received
 from tickwright.services.kit import Kit
+from tickwright.services.pools import put_pool
 from tickwright.wiring.embedded import embedded_kit
 from tickwright_sdk import Registry
 
@@ -77,6 +79,7 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     monkeypatch.setitem(sys.modules, "tickwright.wiring.aws", wiring)
     monkeypatch.setenv("TICKWRIGHT_PAGE_SECRET", "a secret of the tests")
     monkeypatch.setenv("TICKWRIGHT_TARGETS", "{}")
+    monkeypatch.setenv("TICKWRIGHT_CLAIM_SEATS", "1")
     monkeypatch.setenv("TICKWRIGHT_WEBHOOK_KEY", "a key of the tests")
     yield made
     for name in [name for name in sys.modules if name.startswith("functions.") and name.endswith(".handler")]:
@@ -105,6 +108,63 @@ def test_the_api_answers_whom_the_authorizer_admitted(installation: Installation
 
     assert first == again
     assert (refused["statusCode"], json.loads(refused["body"])["code"]) == (401, "unauthenticated")
+
+
+@pytest.mark.sem("SEM-LOG-1")
+def test_the_api_says_where_the_workers_have_logged(installation: Installation) -> None:
+    """The link that the environment makes, for the execution that is asked about."""
+    job = submit(installation, A_JOB | {"schedule": {"runAt": to_rfc3339(installation.kit.clock.now())}})
+    (execution,) = installation.runner.run(installation.kit.store.executions_of(job["jobId"], limit=1)).items
+    path = f"/v1/executions/{execution.ref.id}/logs"
+    reply = installation.handler("api").lambda_handler(
+        an_event(httpMethod="GET", path=path, body=None, multiValueQueryStringParameters=None), None
+    )
+
+    assert json.loads(reply["body"])["cloudWatch"] == f"https://{execution.ref.id}"
+
+
+def claim_of(function: str, installation: Installation, **shown: object) -> tuple[Any, Any]:
+    """The status and the body of a claim that a function is asked for."""
+    event = an_event(
+        path="/v1/pools/gpu/claim",
+        body=json.dumps({"workerId": "gpu-1", "max": 10} | shown),
+        multiValueQueryStringParameters=None,
+        multiValueHeaders={"Content-Type": ["application/json"]},
+        requestContext={"authorizer": {"tenantId": "acme", "scopes": Scope.EXECUTIONS_RUN.value}},
+    )
+    reply = installation.handler(function).lambda_handler(event, None)
+    return reply["statusCode"], json.loads(reply["body"])
+
+
+@pytest.mark.sem("SEM-POOL-2")
+def test_claims_are_answered_by_a_function_that_serves_nothing_else(installation: Installation) -> None:
+    """What is due is granted; every other path is not found there, whoever asks."""
+    installation.runner.run(put_pool(installation.kit, TenantId("acme"), "gpu", None))
+    now = to_rfc3339(installation.kit.clock.now())
+    submit(
+        installation, A_JOB | {"schedule": {"runAt": now}, "target": {"type": "pool", "pool": "gpu", "handler": "h"}}
+    )
+    status, answer = claim_of("claim", installation, waitSec=5)
+    others = [
+        installation.handler("claim").lambda_handler(an_event(httpMethod=method, path=path), None)["statusCode"]
+        for method, path in (("GET", "/v1/jobs"), ("GET", "/v1/pools/gpu"), ("GET", "/v1/health"))
+    ]
+
+    assert (status, [claim["handler"] for claim in answer["executions"]]) == (200, ["h"])
+    assert others == [404, 404, 404]
+
+
+@pytest.mark.sem("SEM-POOL-5")
+def test_a_claim_that_would_wait_needs_one_of_its_tenants_seats(installation: Installation) -> None:
+    """As many as the function is told of; one that is taken is another claim's."""
+    tenant, now = TenantId("acme"), installation.kit.clock.now()
+    installation.runner.run(put_pool(installation.kit, tenant, "gpu", None))
+    taken = Seat(tenant_id=tenant, number=0, token="another", until=Instant(now + 60_000))
+    installation.runner.run(installation.kit.store.write(PutSeat(seat=taken, now=now)))
+
+    status, answer = claim_of("claim", installation, waitSec=1)
+
+    assert (status, answer["code"]) == (429, "too_many_claims")
 
 
 def test_the_authorizer_knows_a_key_by_its_hash(installation: Installation) -> None:

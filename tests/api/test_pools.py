@@ -1,5 +1,6 @@
 """Pools through the API: put, look, list, claim, and report what was claimed with the epoch that came with it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -264,3 +265,20 @@ async def test_an_execution_says_which_pool_it_waits_for(acme: Client) -> None:
     told = await acme.get(f"/v1/executions/{run['executionId']}/explanation")
 
     assert told.json["waitsFor"] == "a worker of the pool gpu"
+
+
+@pytest.mark.sem("SEM-POOL-5", "SEM-API-1")
+async def test_a_claim_without_a_seat_is_told_when_to_come_again(acme: Client, api: Api) -> None:
+    """429 with Retry-After, as the door itself refuses; what finds work, or wants no wait, is answered as ever."""
+    crowded = Client(replace(api, claim_seats=0), acme.secret)
+    await a_pool(acme)
+
+    refused = await crowded.send("POST", "/v1/pools/gpu/claim", ASKING | {"waitSec": 20})
+    empty = await crowded.send("POST", "/v1/pools/gpu/claim", ASKING)
+    await a_run(acme)
+    granted = await crowded.send("POST", "/v1/pools/gpu/claim", ASKING | {"waitSec": 20})
+
+    assert (refused.status, refused.code, refused.json["retryable"]) == (429, "too_many_claims", True)
+    assert int(refused.headers["Retry-After"]) > 0
+    assert (empty.status, empty.json["executions"]) == (200, [])
+    assert (granted.status, len(granted.json["executions"])) == (200, 1)

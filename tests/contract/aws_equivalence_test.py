@@ -22,6 +22,7 @@ from tests.contract.aws_strategies_jobs import (
     name_changes,
     pool_changes,
     rotation_changes,
+    seat_changes,
 )
 from tests.support.emulators import Emulator
 from tickwright.adapters.dynamodb.items import control, executions, jobs
@@ -34,6 +35,7 @@ from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.pools import Pool
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
 from tickwright.ports.store import Applied, Refused
@@ -47,6 +49,7 @@ TO_ITEM: dict[type, Any] = {
     NameRecord: control.name_to_item,
     Rotation: control.rotation_to_item,
     Pool: control.pool_to_item,
+    Seat: control.seat_to_item,
     Calendar: control.calendar_to_item,
 }
 CASES = st.one_of(
@@ -56,7 +59,7 @@ CASES = st.one_of(
     head_changes(),
     definition_changes(),
     lease_changes(),
-    idempotency_changes() | name_changes() | rotation_changes() | calendar_changes() | pool_changes(),
+    idempotency_changes() | name_changes() | rotation_changes() | calendar_changes() | pool_changes() | seat_changes(),
 )
 Case = tuple[Any, Any]
 

@@ -35,6 +35,7 @@ from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.pools import LAMBDA, Pool, PoolName
 from tickwright.domain.retry import Jitter, RetryPolicy
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import PutSeat, Seat
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
 from tickwright.domain.webhooks import PutRotation, Rotation
 
@@ -279,6 +280,14 @@ def pool_changes(draw: st.DrawFn) -> tuple[Pool | None, Any]:
     )
     old = replace(pool, description=draw(st.sampled_from([None, "cards"])), version=draw(st.integers(1, 3)))
     return draw(st.sampled_from([None, old, old])), PutPool(pool=pool)
+
+
+@st.composite
+def seat_changes(draw: st.DrawFn) -> tuple[Seat | None, Any]:
+    """A seat that nobody has had, that is over or is not, one's own or another's; taken or left."""
+    seat = Seat(tenant_id=TENANT, number=draw(st.integers(0, 99)), token="token-a", until=draw(instants))
+    old = replace(seat, token=draw(st.sampled_from(["token-a", "token-b"])), until=draw(instants))
+    return draw(st.sampled_from([None, old, old])), PutSeat(seat=seat, now=NOW)
 
 
 @st.composite

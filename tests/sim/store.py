@@ -20,6 +20,7 @@ from tickwright.domain.own_payloads import OwnPayload
 from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
@@ -204,6 +205,10 @@ class SimStore:
 
     async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
         """Nobody has a pool here."""
+        raise NotImplementedError
+
+    async def seats_of(self, tenant_id: TenantId) -> Sequence[Seat]:
+        """Nobody waits for a pool here."""
         raise NotImplementedError
 
     async def api_key(self, key_hash: str) -> ApiKey | None:

@@ -22,6 +22,7 @@ from tickwright.domain.own_payloads import OwnPayload
 from tickwright.domain.pools import LAMBDA, Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
@@ -298,6 +299,10 @@ class FaultyStore:
     async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
         """A strong read."""
         return await self._read("pools_of", lambda: self._store.pools_of(tenant_id, limit=limit, after_key=after_key))
+
+    async def seats_of(self, tenant_id: TenantId) -> Sequence[Seat]:
+        """A strong read."""
+        return await self._read("seats_of", lambda: self._store.seats_of(tenant_id))
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """A strong read."""

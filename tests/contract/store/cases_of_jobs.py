@@ -35,6 +35,7 @@ from tickwright.domain.own_payloads import OwnPayload, PutOwnPayload
 from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, PutOrder
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import PutSeat, Seat
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
 from tickwright.domain.webhooks import PutRotation, Rotation
 from tickwright.ports.store import AnyChange, Applied, Store
@@ -332,6 +333,7 @@ _PUTS: dict[type, Callable[[Any], AnyChange]] = {
     Head: lambda item: PutHead(head=item),
     Definition: lambda item: PutDefinition(definition=item),
     IdempotencyRecord: lambda item: PutIdempotency(record=item, now=Instant(0)),
+    Seat: lambda item: PutSeat(seat=item, now=Instant(0)),
     NameRecord: lambda item: PutName(record=item),
     Calendar: lambda item: PutCalendar(calendar=item),
     Page: lambda item: PutPage(page=item),
@@ -374,6 +376,10 @@ async def _calendar_like(store: Store, item: Calendar) -> Calendar | None:
     return (await store.calendars(item.tenant_id, [item.name])).get(item.name)
 
 
+async def _seat_like(store: Store, item: Seat) -> Seat | None:
+    return next((seat for seat in await store.seats_of(item.tenant_id) if seat.number == item.number), None)
+
+
 _READS: dict[type, Callable[[Store, Any], Awaitable[Any]]] = {
     Execution: lambda store, item: store.execution(item.ref),
     Head: lambda store, item: store.head(item.job_id),
@@ -383,6 +389,7 @@ _READS: dict[type, Callable[[Store, Any], Awaitable[Any]]] = {
     NameRecord: lambda store, item: store.named(item.tenant_id, item.name),
     Rotation: lambda store, item: store.webhook_rotation(item.tenant_id),
     Pool: lambda store, item: store.pool(item.tenant_id, item.name),
+    Seat: _seat_like,
     Calendar: _calendar_like,
     Page: _page_like,
     Order: lambda store, item: store.redrive_order(item.tenant_id, item.order_id),

@@ -1,4 +1,4 @@
-"""One case for every write of a tenant's pool. Must not hold assertions."""
+"""One case for every write of a tenant's pool and of its seats. Must not hold assertions."""
 
 from dataclasses import replace
 
@@ -7,9 +7,12 @@ from tests.support.builders import TENANT, TICK
 from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.instants import Instant
 from tickwright.domain.pools import Pool, PoolName
+from tickwright.domain.seats import PutSeat, Seat
 
 POOL = Pool(tenant_id=TENANT, name=PoolName("gpu"), description="Grüße, 世界", created_at=TICK)
 SECOND = replace(POOL, description=None, version=2)
+SEAT = Seat(tenant_id=TENANT, number=7, token="claim-a", until=Instant(TICK + 20_000))
+ANOTHERS = replace(SEAT, token="claim-b")
 
 OF_POOLS = (
     Case(
@@ -24,6 +27,27 @@ OF_POOLS = (
         change=PutPool(pool=SECOND),
         accepts=POOL,
         refuses=(replace(SECOND, description="another's"), replace(SECOND, version=3)),
+        again=True,
+    ),
+    Case(
+        name="take a seat that nobody has had",
+        change=PutSeat(seat=SEAT, now=TICK),
+        accepts=None,
+        refuses=(ANOTHERS, replace(ANOTHERS, until=Instant(TICK + 1))),
+        again=True,
+    ),
+    Case(
+        name="take a seat whose time is over",
+        change=PutSeat(seat=SEAT, now=TICK),
+        accepts=replace(ANOTHERS, until=TICK),
+        refuses=(ANOTHERS,),
+        again=True,
+    ),
+    Case(
+        name="leave a seat",
+        change=PutSeat(seat=replace(SEAT, until=TICK), now=TICK),
+        accepts=SEAT,
+        refuses=(ANOTHERS,),
         again=True,
     ),
 )

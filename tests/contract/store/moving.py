@@ -1,7 +1,7 @@
 """How a case is moved to ids of its own, so that all cases fit into one store.
 
 Must not hold assertions. JOB, ORDER_ID, the bucket of a lease, a name, a request's key and the tenant of a
-rotation are the ids that cases use.
+rotation or a seat are the ids that cases use.
 """
 
 from dataclasses import fields, is_dataclass, replace
@@ -13,6 +13,7 @@ from tickwright.domain.journal import Page
 from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.pools import Pool
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
 
@@ -35,7 +36,7 @@ def _moved(thing: Any, number: int) -> Any:  # noqa: ANN401 - things of any kind
             return tuple(_moved(part, number) for part in thing)
         case BucketLease() | TakeBucket() | RenewBucket() | Page():
             return replace(_parts_moved(thing, number), bucket=number)
-        case IdempotencyRecord() | NameRecord() | Calendar() | Pool() | Rotation():
+        case IdempotencyRecord() | NameRecord() | Calendar() | Pool() | Rotation() | Seat():
             return _named(thing, number)
         case _ if is_dataclass(thing) and not isinstance(thing, type):
             return _parts_moved(thing, number)
@@ -48,7 +49,7 @@ def _named(thing: Any, number: int) -> Any:  # noqa: ANN401 - as above
     match thing:
         case IdempotencyRecord():
             return replace(thing, key=f"POST {number}", job_id=_moved(thing.job_id, number))
-        case Rotation():
+        case Rotation() | Seat():
             return replace(thing, tenant_id=TenantId(f"tenant-{number}"))
         case _:
             return replace(_parts_moved(thing, number), name=f"job-{number}")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.store.cases_of_jobs import bring
-from tests.contract.store.cases_of_pools import POOL
+from tests.contract.store.cases_of_pools import POOL, SEAT
 from tests.support.builders import (
     JOB,
     TENANT,
@@ -282,3 +282,14 @@ async def test_a_tenants_pools_are_read_and_listed_by_name(store: Store) -> None
     assert second.next_key is None
     assert await store.pool(TENANT, "cpu") == replace(POOL, name=PoolName("cpu"))
     assert await store.pool(TENANT, "bit") is None
+
+
+@pytest.mark.sem("SEM-POOL-5")
+async def test_a_tenants_seats_are_read_by_number(store: Store) -> None:
+    """Its own alone, and nothing else of what is kept beside them."""
+    await bring(store, POOL)
+    for number in (11, 2, 99):
+        await bring(store, replace(SEAT, number=number))
+    await bring(store, replace(SEAT, tenant_id=OTHER_TENANT, number=3))
+
+    assert await store.seats_of(TENANT) == [replace(SEAT, number=number) for number in (2, 11, 99)]

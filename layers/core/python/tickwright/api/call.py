@@ -38,6 +38,7 @@ class Api:
     `second_engine`: whom creation and previews ask beside our own; without one nobody is asked. `targets`: which
     resources of AWS a job may name. `webhook_key`: what the tenants' signing secrets are made from, if any are.
     `log_link`: where a browser finds all that an execution's workers have logged; None where there is no such place.
+    `claim_seats`: how many claims of one tenant may wait at a time; None where waiting costs nothing.
     """
 
     kit: Kit
@@ -47,6 +48,7 @@ class Api:
     targets: AllowedTargets = field(default_factory=AllowedTargets)
     webhook_key: bytes = field(default=b"", repr=False)
     log_link: LogLink = _no_link
+    claim_seats: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ _TITLES = {
     415: "The body has another media type",
     422: "Something must be changed: see `errors`",
     428: "If-Match is required",
+    429: "Too much at once: try again after Retry-After",
     500: "A fault of ours",
     503: "Try again after Retry-After",
 }

@@ -1,6 +1,6 @@
 """The endpoints of pools: put, get, list, and claim.
 
-Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-POOL-1 to SEM-POOL-3.
+Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-POOL-1 to SEM-POOL-5.
 """
 
 import json
@@ -70,6 +70,7 @@ async def claim(call: Call) -> Response:
     }
     return json_response(200, answer, {"Cache-Control": "no-store"})
 
+        seats=call.api.claim_seats,
 
 def pool_json(pool: Pool) -> PoolJson:
     """A pool, whole."""

@@ -48,6 +48,7 @@ SHOWN: Mapping[Code, Shown] = {
     Code.DISCARDED: Shown(409, "It was discarded"),
     Code.ORDER_OVER: Shown(409, "The order has ended"),
     Code.TOO_MANY_ORDERS: Shown(409, "There are too many orders"),
+    Code.TOO_MANY_CLAIMS: Shown(429, "Too many claims wait"),
     Code.LEASE_LOST: Shown(409, "The lease is lost"),
     Code.CANCELLED: Shown(409, "It was cancelled"),
     Code.DEADLINE: Shown(409, "Its time is up"),
@@ -68,6 +69,8 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     Code.UNAUTHENTICATED: {"WWW-Authenticate": 'Bearer realm="tickwright"'},
     Code.FORBIDDEN: {"WWW-Authenticate": 'Bearer realm="tickwright", error="insufficient_scope"'},
     Code.UNAVAILABLE: {"Retry-After": str(RETRY_AFTER_S)},
+    # Those of its tenant that wait take what comes meanwhile.
+    Code.TOO_MANY_CLAIMS: {"Retry-After": "5"},
     Code.UNFINISHED: {"Retry-After": "1"},
     Code.IDEMPOTENCY_IN_PROGRESS: {"Retry-After": "1"},
 }

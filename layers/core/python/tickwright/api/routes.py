@@ -173,7 +173,7 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path=_POOL, endpoint=pools.get, scope=_READ, answer=pool_answers.PoolJson,
           headers=("If-None-Match",), says="Get a pool"),
     Route(method="POST", path=f"{_POOL}/claim", endpoint=pools.claim, scope=_WORK, body=pool_bodies.ClaimBody,
-          answer=pool_answers.ClaimsJson, says="Claim executions for a machine of the tenant's own"),
+          answer=pool_answers.ClaimsJson, refusals=(429,), says="Claim executions for a machine of the tenant's own"),
     Route(method="GET", path="/v1/herd", endpoint=schedules.herd, scope=_READ, query=bodies.HerdQuery,
           answer=answers.HerdJson, says="Count the ticks of the coming day by minute"),
     Route(method="GET", path="/v1/zone-changes", endpoint=schedules.zones, scope=_READ, query=bodies.Query,

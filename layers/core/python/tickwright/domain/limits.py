@@ -40,6 +40,7 @@ MESSAGES_A_BATCH = 10  # SQS's limit
 TRANSACTION_WRITES_MAX = 100  # TransactWriteItems' limit
 BUCKETS_MAX = 1_024  # architecture: the loop reads all of them
 LIST_PAGE_DEFAULT = 50
+SEATS_OF_TENANT_MAX = 100  # they are read together by each claim that would wait
 POOLS_OF_TENANT_MAX = 20  # each has a queue a lane, and they are read together to be listed
 LIST_PAGE_MAX = 1_000
 DEAD_LOOKED_AT_MAX = 2_000  # of the dead, to count or to group them: a few megabytes are read, in some seconds

@@ -33,6 +33,7 @@ class Code(Enum):
     DISCARDED = "discarded"  # taken off the list of the dead: it is not run again under another payload
     ORDER_OVER = "order_over"  # the order has ended
     TOO_MANY_ORDERS = "too_many_orders"
+    TOO_MANY_CLAIMS = "too_many_claims"  # of one tenant wait; none is refused that asks for no wait
     LEASE_LOST = "lease_lost"
     CANCELLED = "cancelled"
     DEADLINE = "deadline"
@@ -46,6 +47,7 @@ RETRYABLE = frozenset(
         Code.IDEMPOTENCY_IN_PROGRESS,
         Code.VERSION_CONFLICT,
         Code.OVERLAP,
+        Code.TOO_MANY_CLAIMS,
         Code.UNFINISHED,
         Code.UNAVAILABLE,
         Code.INTERNAL,

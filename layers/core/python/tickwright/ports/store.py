@@ -21,6 +21,7 @@ from tickwright.domain.own_payloads import OwnPayload
 from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
@@ -182,6 +183,10 @@ class Store(Protocol):
 
     async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
         """A tenant's pools by name."""
+        ...
+
+    async def seats_of(self, tenant_id: TenantId) -> Sequence[Seat]:
+        """A tenant's seats that have been taken, by number; those that are free again may be among them."""
         ...
 
     async def api_key(self, key_hash: str) -> ApiKey | None:

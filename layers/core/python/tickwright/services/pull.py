@@ -2,14 +2,14 @@
 
 A hint is not deleted when its execution is granted: it comes again when the lease may be over, and whoever receives it
 then takes the run over, or puts the hint off. Dying after the claims and before the answer: their leases run out.
-Promises: SEM-POOL-1, SEM-POOL-2, SEM-POOL-3.
+Promises: SEM-POOL-1, SEM-POOL-2, SEM-POOL-3, SEM-POOL-5.
 """
 
 import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain import limits
 from tickwright.domain.attempts import NotRun
@@ -21,6 +21,7 @@ from tickwright.domain.jobs import Definition
 from tickwright.domain.lanes import Lane, lanes_in_turn
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.pools import Pool, queue_key
+from tickwright.domain.seats import NO_SEAT
 from tickwright.domain.tenants import IdempotencyRecord, PutIdempotency
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
@@ -32,6 +33,7 @@ from tickwright.services.kit import Kit
 from tickwright.services.payloads import definition_given
 from tickwright.services.pools import get_pool
 from tickwright.services.report import report
+from tickwright.services.seats import leave_seat, take_seat
 
 _DISCARDING_MS = 3_000  # an answer is expected at once: what is stale is discarded for no longer
 _NO_JOB = JobId("")  # a claim is about no one job
@@ -39,13 +41,17 @@ _NO_JOB = JobId("")  # a claim is about no one job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """Who asks, for how many of which lanes, and how long it waits; `request` names a wish that may be repeated."""
+    """Who asks, for how many of which lanes, and how long it waits; `request` names a wish that may be repeated.
+
+    `seats`: only so many of its tenant's wishes wait at a time; None where waiting costs nothing.
+    """
 
     worker_id: WorkerId
     most: int
     wait_ms: int
     lanes: Sequence[Lane]
     request: str | None = None
+    seats: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +71,31 @@ async def pull(kit: Kit, tenant_id: TenantId, name: str, wish: Wish) -> Sequence
     noted = None if key is None else await kit.store.idempotency(tenant_id, key)
     if noted is not None and noted.counts(kit.clock.now()):
         return await _granted_before(kit, noted)
-    grants = await _granted(kit, pool, wish)
-    return grants if key is None or not grants else await _noted(kit, pool, key, grants)
+    grants = await _granted_seated(kit, pool, wish)
+    if isinstance(grants, Refusal) or key is None or not grants:
+        return grants
+    return await _noted(kit, pool, key, grants)
 
 
 # --- claiming ----------------------------------------------------------------------------------------------------
+async def _granted_seated(kit: Kit, pool: Pool, wish: Wish) -> Sequence[Grant] | Refusal:
+    """Grant what is there at once; wait only while the tenant has a seat for it, where seats are few."""
+    if wish.seats is None or not wish.wait_ms:
+        return await _granted(kit, pool, wish)
+    ends_ms = kit.clock.monotonic_ms() + wish.wait_ms
+    at_once = await _granted(kit, pool, replace(wish, wait_ms=0))
+    left_ms = ends_ms - kit.clock.monotonic_ms()
+    if at_once or left_ms <= 0:
+        return at_once
+    seat = await take_seat(kit, pool.tenant_id, wait_ms=left_ms, most=wish.seats)
+    if seat is None:
+        return NO_SEAT
+    try:
+        return await _granted(kit, pool, replace(wish, wait_ms=left_ms))
+    finally:
+        await leave_seat(kit, seat)
+
+
 async def _granted(kit: Kit, pool: Pool, wish: Wish) -> Sequence[Grant]:
     """Receive and claim until something is granted or the time is over.
 

@@ -13,6 +13,7 @@ from tickwright.domain.lanes import Lane
 PAYLOAD = "PAYLOAD#"
 CALENDAR = "CALENDAR#"  # what the keys of all calendars begin with
 POOL = "POOL#"  # and those of all pools
+SEAT = "SEAT#"  # and those of all seats
 _CHECK_AT_DIGITS = 15  # milliseconds until the year 33658, fixed so that keys sort as instants do
 
 
@@ -103,6 +104,13 @@ def webhook(tenant_id: TenantId) -> Item:
 def pool(tenant_id: TenantId, name: str) -> Item:
     """One pool of a tenant."""
     return _control(f"TENANT#{tenant_id}", f"{POOL}{name}")
+
+
+# A seat for a claim that waits: put when it sits down and when it leaves (1 each). A tenant's seats are one range by
+# number, queried strongly by each claim that would wait (1 for each 4 KB).
+def seat(tenant_id: TenantId, number: int) -> Item:
+    """One seat of a tenant; fixed width, so that numbers sort."""
+    return _control(f"TENANT#{tenant_id}", f"{SEAT}{number:03d}")
 
 
 # A calendar as it stands now, up to 32 KB: put (2 a KB, in a transaction), read strongly before a tick is decided (1

@@ -75,6 +75,11 @@ def pools_of(tenant_id: TenantId) -> tuple[Query, Item]:
     return queries.POOLS_OF_TENANT, {"pk": key["pk"], "prefix": wire.text(keys.POOL)}
 
 
+def seats_of(tenant_id: TenantId) -> tuple[Query, Item]:
+    """A tenant's seats."""
+    return queries.SEATS_OF_TENANT, {"pk": keys.seat(tenant_id, 0)["pk"], "prefix": wire.text(keys.SEAT)}
+
+
 def pool_key(last: Item) -> str:
     """Where a tenant's next pools begin."""
     return wire.as_text(last["sk"]).removeprefix(keys.POOL)

@@ -22,6 +22,7 @@ from tickwright.adapters.dynamodb.tables import Table, TableNames
 from tickwright.adapters.dynamodb.transactions import write_together
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.adapters.readable import readable
+from tickwright.domain import limits
 from tickwright.domain.changes import Change
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
@@ -34,6 +35,7 @@ from tickwright.domain.own_payloads import OwnPayload
 from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
@@ -244,6 +246,12 @@ class DynamoDbStore:
         items, last = await self._reader.page(query, values, limit=limit, after=after)
         next_key = None if last is None else listings.pool_key(last)
         return Listing(items=[control.pool_from_item(item) for item in items], next_key=next_key)
+
+    async def seats_of(self, tenant_id: TenantId) -> Sequence[Seat]:
+        """A tenant's seats by number."""
+        query, values = listings.seats_of(tenant_id)
+        items = await self._reader.range(query, values, limit=limits.SEATS_OF_TENANT_MAX)
+        return [control.seat_from_item(item) for item in items]
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""

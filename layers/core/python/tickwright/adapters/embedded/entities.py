@@ -18,6 +18,7 @@ from tickwright.domain.own_payloads import KeepOwnPayload, OwnPayload, PutOwnPay
 from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, PutOrder
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import PutSeat, Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, PutIdempotency, PutName
 from tickwright.domain.webhooks import PutRotation, Rotation
@@ -118,6 +119,7 @@ OWN_PAYLOADS = Entity(
 )
 ROTATIONS = Entity(codec=Codec(Rotation), columns=lambda _rotation: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 POOLS = Entity(codec=Codec(Pool), columns=lambda _pool: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
+SEATS = Entity(codec=Codec(Seat), columns=lambda seat: (seat.until,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 API_KEYS = Entity(codec=Codec(ApiKey), columns=lambda _key: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 
 
@@ -144,6 +146,11 @@ def name_key(tenant_id: str, name: str) -> Key:
 def pool_key(tenant_id: str, name: str) -> Key:
     """A tenant's pool; pools of a tenant lie in the order of their names."""
     return f"TENANT#{tenant_id}", f"POOL#{name}"
+
+
+def seat_key(tenant_id: str, number: int) -> Key:
+    """One of a tenant's seats; they lie in the order of their numbers."""
+    return f"TENANT#{tenant_id}", f"SEAT#{number:03d}"
 
 
 def calendar_key(tenant_id: str, name: str) -> Key:
@@ -206,6 +213,7 @@ PLACES: dict[type, tuple[Entity[Any], Callable[[Any], Key]]] = {
     RenewBucket: (LEASES, lambda change: lease_key(change.bucket)),
     PutIdempotency: (IDEMPOTENCY, lambda change: idempotency_key(change.record.tenant_id, change.record.key)),
     pools.PutPool: (POOLS, lambda change: pool_key(change.pool.tenant_id, change.pool.name)),
+    PutSeat: (SEATS, lambda change: seat_key(change.seat.tenant_id, change.seat.number)),
     calendars.PutCalendar: (CALENDARS, _current),
     calendars.PutCalendarVersion: (CALENDARS, _kept),
     PutOrder: (ORDERS, lambda change: order_key(change.order.tenant_id, change.order.order_id)),

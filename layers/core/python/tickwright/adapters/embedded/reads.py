@@ -15,12 +15,14 @@ from tickwright.adapters.embedded.entities import (
     ORDERS,
     PAGES,
     POOLS,
+    SEATS,
     Entity,
     Key,
     calendar_key,
     log_key,
     order_key,
     pool_key,
+    seat_key,
 )
 from tickwright.adapters.readable import readable
 from tickwright.domain.executions import Execution
@@ -32,6 +34,7 @@ from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.ports.store import Listing
 
@@ -67,6 +70,7 @@ _ATTENTION = """
 # `$` follows `#`: the end of the calendars, of which each key begins with CALENDAR#.
 _CALENDARS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'CALENDAR$' ORDER BY sk LIMIT ?"
 _POOLS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'POOL$' ORDER BY sk LIMIT ?"
+_SEATS = "SELECT doc FROM control WHERE pk = ? AND sk > 'SEAT#' AND sk < 'SEAT$' ORDER BY sk"
 _LOGS = "SELECT doc FROM control WHERE pk = ? AND sk < ? ORDER BY sk DESC LIMIT ?"
 _ORDERS = """
     SELECT doc, sk FROM control
@@ -186,6 +190,12 @@ def orders(
     rows = connection.execute(_ORDERS, given).fetchall()
     listing = _listing(rows, limit, lambda row: row, lambda row: str(row[1]))
     return Listing(items=[ORDERS.codec.load(row[0]) for row in listing.items], next_key=listing.next_key)
+
+
+def seats(connection: sqlite3.Connection, tenant_id: TenantId) -> Sequence[Seat]:
+    """By the primary key."""
+    partition, _ = seat_key(tenant_id, 0)
+    return [SEATS.codec.load(doc) for (doc,) in connection.execute(_SEATS, (partition,))]
 
 
 def pools(connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, after_key: str | None) -> Listing[Pool]:

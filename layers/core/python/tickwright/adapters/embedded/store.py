@@ -26,6 +26,7 @@ from tickwright.domain.own_payloads import OwnPayload
 from tickwright.domain.pools import Pool
 from tickwright.domain.redrive_orders import Order, OrderId
 from tickwright.domain.schedules import Calendar
+from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
@@ -174,6 +175,10 @@ class EmbeddedStore:
     async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
         """A tenant's pools by name."""
         return await self._read(partial(reads.pools, tenant_id=tenant_id, limit=limit, after_key=after_key))
+
+    async def seats_of(self, tenant_id: TenantId) -> Sequence[Seat]:
+        """A tenant's seats by number."""
+        return await self._read(partial(reads.seats, tenant_id=tenant_id))
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""

@@ -1,6 +1,6 @@
-"""How bucket leases, idempotency records, names and calendars are written.
+"""How bucket leases, idempotency records, names, pools, seats and calendars are written.
 
-The meaning: domain/leases.py, domain/tenants.py, domain/changes/calendars.py.
+The meaning: domain/leases.py, domain/tenants.py, domain/seats.py, domain/changes/.
 """
 
 from tickwright.adapters.dynamodb.expressions.write import Kind, Write
@@ -56,6 +56,12 @@ PUT_NEW_POOL = Write(
 PUT_POOL = Write(
     says="A pool over the version that was seen.",
     condition="#version = :seenVersion",
+    kind=Kind.PUT,
+    batched=False,
+)
+PUT_SEAT = Write(
+    says="One claim a seat, until its end or until whoever sits on it leaves.",
+    condition="attribute_not_exists(#pk) OR #until <= :now OR #token = :token",
     kind=Kind.PUT,
     batched=False,
 )

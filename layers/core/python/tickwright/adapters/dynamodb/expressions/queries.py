@@ -69,6 +69,11 @@ POOLS_OF_TENANT = Query(
     table=Table.CONTROL,
     condition="#pk = :pk AND begins_with(#sk, :prefix)",
 )
+SEATS_OF_TENANT = Query(
+    says="A tenant's seats by number.",
+    table=Table.CONTROL,
+    condition="#pk = :pk AND begins_with(#sk, :prefix)",
+)
 LOGS_OF_EXECUTION = Query(
     says="The logs of an execution's attempts, newest first.",
     table=Table.CONTROL,

@@ -1,4 +1,4 @@
-"""What the small records look like: bucket leases, API keys, idempotency records, names, rotations, calendars.
+"""What the small records look like: bucket leases, API keys, idempotency records, names, rotations, calendars, seats.
 
 `ttl`, in seconds, lets DynamoDB forget an idempotency record in the days after its end; `expiresAt` says when it ends.
 """
@@ -9,6 +9,7 @@ from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.pools import Pool
 from tickwright.domain.schedules import Calendar, content_text, from_content_text
+from tickwright.domain.seats import Seat
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord, Scope
 from tickwright.domain.webhooks import Rotation
 
@@ -97,6 +98,17 @@ _POOL = Shape(
 )
 
 
+_SEAT = Shape(
+    Seat,
+    (
+        Field("tenant_id", "tenantId", TEXT),
+        Field("number", "number", NUMBER),
+        Field("token", "token", TEXT),
+        Field("until", "until", NUMBER),
+    ),
+)
+
+
 def lease_to_item(lease: BucketLease) -> Item:
     """A bucket's record."""
     return _LEASE.attributes(lease) | keys.lease(lease.bucket)
@@ -159,6 +171,16 @@ def pool_to_item(pool: Pool) -> Item:
 def pool_from_item(item: Item) -> Pool:
     """The pool of an item."""
     return _POOL.entity(item)
+
+
+def seat_to_item(seat: Seat) -> Item:
+    """A tenant's seat, to be forgotten after its end."""
+    return _SEAT.attributes(seat) | keys.seat(seat.tenant_id, seat.number) | {"ttl": wire.ttl(seat.until)}
+
+
+def seat_from_item(item: Item) -> Seat:
+    """The seat of an item."""
+    return _SEAT.entity(item)
 
 
 def calendar_to_item(calendar: Calendar) -> Item:

@@ -14,6 +14,7 @@ from tickwright.domain.journal import PutPage
 from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.domain.own_payloads import KeepOwnPayload, PutOwnPayload
 from tickwright.domain.redrive_orders import PutOrder
+from tickwright.domain.seats import PutSeat
 from tickwright.domain.tenants import PutIdempotency, PutName
 from tickwright.domain.webhooks import PutRotation
 
@@ -50,6 +51,7 @@ CATALOGUE: Final[Mapping[type, Callable[[Any], Request]]] = {
     PutOwnPayload: redrives.put_own_payload,
     KeepOwnPayload: redrives.keep_own_payload,
     PutPool: control.put_pool,
+    PutSeat: control.put_seat,
     PutCalendar: control.put_calendar,
     PutCalendarVersion: control.put_calendar_version,
 }

@@ -10,6 +10,7 @@ from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.leases import RenewBucket, TakeBucket
+from tickwright.domain.seats import PutSeat
 from tickwright.domain.tenants import PutIdempotency, PutName
 from tickwright.domain.webhooks import PutRotation
 
@@ -89,6 +90,19 @@ def put_pool(change: PutPool) -> Request:
         read=items.pool_from_item,
         values={} if seen is None else {"seenVersion": wire.number(seen)},
         put=items.pool_to_item(pool),
+    )
+
+
+def put_seat(change: PutSeat) -> Request:
+    """Take a seat, or leave it."""
+    seat = change.seat
+    return Request(
+        table=Table.CONTROL,
+        key=keys.seat(seat.tenant_id, seat.number),
+        write=expressions.PUT_SEAT,
+        read=items.seat_from_item,
+        values={"now": wire.number(change.now), "token": wire.text(seat.token)},
+        put=items.seat_to_item(seat),
     )
 
 
