@@ -18,6 +18,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Noted, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.limits import STANDARD
+from tickwright.domain.suspects import LOST_IN_A_ROW, is_suspect
 from tickwright.domain.transitions import State
 from tickwright.loops.watch import WatchLoop
 from tickwright.ports.runner import Invocation
@@ -171,6 +172,34 @@ async def test_b143_poison_ends_after_its_attempts_whatever_it_does_to_its_worke
         done = await world.only_execution(head.job_id)
         assert (done.state, done.attempt) == (State.SUCCEEDED, 1)
         assert (done.finished_at or 0) - done.scheduled_at < 10_000
+    await world.close()
+
+
+@pytest.mark.sem("SEM-SDK-17", "SEM-RETRY-1")
+async def test_b143_whoever_is_beside_poison_is_cut_twice_at_most_and_does_not_die_of_it() -> None:
+    """Poison of ten attempts takes its worker along twice, is alone from then on, and is tried no less often."""
+    world = World(durations=STANDARD.scaled(0.1))
+    fleet = Fleet(world)
+    often = {"maxAttempts": 10, "backoff": {"initialSec": 1, "maxSec": 1, "jitter": "none"}}
+    bad = await world.submit(schedule={"runAt": world.text(400)}, retryPolicy=often)
+
+    async def does(invocation: Invocation) -> UserResult:
+        if invocation.execution.job_id != bad.job_id:
+            await world.clock.sleep_ms(20_000)
+            return Success()
+        if is_suspect(invocation.execution):  # its child dies, and nobody else
+            return Failure(error=an_error("ChildKilled", "by SIGKILL"))
+        return await _kills_its_worker(fleet, invocation)
+
+    world.runner.does = does
+    beside = [await world.submit(schedule={"runAt": world.text(400)}, retryPolicy=FAST) for _ in range(4)]
+    await fleet.work(5 * MINUTE)
+
+    row = await world.only_execution(bad.job_id)
+    rows = [await world.only_execution(head.job_id) for head in beside]
+    assert (row.state, row.attempt, row.reason) == (State.DEAD, 10, Reason.FAILED)
+    assert len(fleet.lives) == 1 + LOST_IN_A_ROW
+    assert [(one.state, one.attempt) for one in rows] == [(State.SUCCEEDED, 1 + LOST_IN_A_ROW)] * 4
     await world.close()
 
 

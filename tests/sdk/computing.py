@@ -26,6 +26,20 @@ def add_up(payload: Sum, _ctx: Context) -> dict[str, int]:
     return {"sum": sum(range(payload.up_to)), "pid": os.getpid()}
 
 
+@registry.job("where")
+def where(payload: str | None, _ctx: Context) -> int:
+    """Say in which process, or end it."""
+    if payload == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+@registry.job("where async")
+async def where_async(payload: str | None, ctx: Context) -> int:
+    """The same on a loop."""
+    return where(payload, ctx)
+
+
 @registry.job("awaits", process=True)
 async def awaits(payload: str, ctx: Context) -> str:
     """An async one has a loop of its own."""

@@ -54,6 +54,47 @@ async def test_a_child_calls_a_handler_and_is_kept_warm() -> None:
     assert Sum(up_to=3).up_to == 3
 
 
+@pytest.mark.sem("SEM-SDK-17")
+@pytest.mark.parametrize("name", ["where", "where async"])
+async def test_a_run_that_is_to_be_alone_is_called_in_a_child(name: str) -> None:
+    """Its handler is one of threads or of the loop; what it does to its process ends nobody else's run."""
+    job = registry.named(name)
+    assert job is not None
+    async with hands() as by:
+        usual, alone, killed = [
+            await by.call(job, payload, a_context(), alone=alone)
+            for payload, alone in (("null", False), ("null", True), ('"kill"', True))
+        ]
+
+    assert usual == Succeeded(result=str(os.getpid()))
+    assert isinstance(alone, Succeeded)
+    assert alone != usual
+    assert isinstance(killed, Failed)
+    assert (killed.error_class, killed.fatal) == ("ChildKilled", False)
+
+
+@pytest.mark.sem("SEM-SDK-17")
+async def test_a_handler_that_no_child_finds_is_called_as_usual() -> None:
+    """It is defined where it is used; and one whose module a child cannot import fails, but not for good."""
+    by_name = Registry()
+
+    def here(_payload: object, _ctx: object) -> int:
+        return os.getpid()
+
+    def elsewhere(_payload: object, _ctx: object) -> None:
+        """Of a program that put its modules together by itself."""
+
+    elsewhere.__module__, elsewhere.__qualname__ = "no_such_module", "elsewhere"
+    local = by_name.job("local")(here)
+    lost, asked = by_name.job("lost")(elsewhere), by_name.job("asked", process=True)(elsewhere)
+    async with hands() as by:
+        usual = await by.call(local, "null", a_context(), alone=True)
+        failed = [await by.call(job, "null", a_context(), alone=True) for job in (lost, asked)]
+
+    assert usual == Succeeded(result=str(os.getpid()))
+    assert [one.fatal for one in failed if isinstance(one, Failed)] == [False, True]
+
+
 async def test_a_child_has_no_secret_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a handler starts inherits its environment."""
     monkeypatch.setenv("TICKWRIGHT_WEBHOOK_KEY", "secret")

@@ -145,9 +145,8 @@ def _call(told: dict[str, Any], link: ChildLink) -> Result:
         traceback.clear_frames(fault.__traceback__)
         return Failed(error_class="MemoryError", message=f"It needed more than its {told['memoryMb']} MB.")
     except BaseException as raised:  # noqa: BLE001 - the module cannot be imported, or lacks the handler
-        return Failed(
-            error_class=type(raised).__name__, message=f"A child cannot load the handler: {raised}", fatal=True
-        )
+        message = f"A child cannot load the handler: {raised}"
+        return Failed(error_class=type(raised).__name__, message=message, fatal=told["mustLoad"])
 
 
 def _made(job: AnyJob, told: dict[str, Any], link: ChildLink) -> Result:

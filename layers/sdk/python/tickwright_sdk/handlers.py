@@ -61,6 +61,11 @@ class Job(Generic[P_contra, R_co]):
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(fn))
         self.client: Submits | None = None
 
+    @property
+    def fits_a_child(self) -> bool:
+        """Whether a child finds it: at the top of a module, and not of the program itself."""
+        return _why_not_in_child(self.name, self.fn) is None
+
     def __call__(self, payload: P_contra, ctx: Context) -> R_co:
         return self.fn(payload, ctx)
 
@@ -127,8 +132,8 @@ class Registry:
             raise HandlerRefused(f"{fn!r} cannot be called as fn(payload, ctx): {fault}") from None
         if manner.memory_mb is not None and not manner.in_child:
             raise HandlerRefused(f"{name!r} has a memory limit: it needs process=True, since threads share memory")
-        if manner.in_child:
-            _judge_for_child(name, fn)
+        if manner.in_child and (why_not := _why_not_in_child(name, fn)) is not None:
+            raise HandlerRefused(why_not)
 
     def named(self, name: str) -> AnyJob | None:
         """The handler of this name."""
@@ -139,14 +144,13 @@ class Registry:
         return sorted(self._jobs)
 
 
-def _judge_for_child(name: str, fn: Callable[..., object]) -> None:
+def _why_not_in_child(name: str, fn: Callable[..., object]) -> str | None:
     module, place = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "<nowhere>")
     if module == "__main__":
-        raise HandlerRefused(
-            f"{name!r} is called in a child, which cannot import the program itself: move it to a module"
-        )
+        return f"{name!r} is called in a child, which cannot import the program itself: move it to a module"
     if module is None or "<" in place:
-        raise HandlerRefused(f"{name!r} is called in a child, which finds {place!r} in no module: define it at its top")
+        return f"{name!r} is called in a child, which finds {place!r} in no module: define it at its top"
+    return None
 
 
 def found(module: str, place: str) -> Callable[..., object]:

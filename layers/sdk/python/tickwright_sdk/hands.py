@@ -87,12 +87,15 @@ class Hands:
         self._loop = UserLoop()
         self._threads_taken = self._children_taken = 0
 
-    async def call(self, job: AnyJob, payload: str, context: Context, *, share: str = "") -> Result | NoRoom:
+    async def call(
+        self, job: AnyJob, payload: str, context: Context, *, share: str = "", alone: bool = False
+    ) -> Result | NoRoom:
         """Call a handler once, wherever it belongs; in a thread of this share, if there is such.
 
-        Cancelled, it lets go: it cancels an async handler and waits for its end, kills a child, and leaves a thread.
+        `alone`: in a child, if one finds it, so that it takes nobody along if it ends its process. Cancelled, it lets
+        go: it cancels an async handler and waits for its end, kills a child, and leaves a thread.
         """
-        if job.manner.in_child:
+        if job.manner.in_child or (alone and job.fits_a_child):
             return await self._in_child(job, payload, context)
         if job.is_async:
             return await self._loop.call(partial(awaited, job, payload, context))

@@ -18,6 +18,8 @@ from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import AnyJob
 from tickwright_sdk.results import Failed, Later, Result, Succeeded
 
+# What a call is said to have failed of whose child ended without an answer.
+KILLED, EXITED = "ChildKilled", "ChildExited"
 _CALLS_MAX = 200  # then a fresh child: whatever leaks in one is bounded
 _LINE_BYTES_MAX = 4 << 20  # a result, a note or a line of log; far over what each may have
 _ENDS_S = 2.0  # how long a killed child may take to be gone
@@ -177,6 +179,8 @@ def _told(job: AnyJob, payload: str, context: Context) -> dict[str, Any]:
         "payload": payload,
         "context": context.told(),
         "memoryMb": job.manner.memory_mb,
+        # One that is called here for once may need what only its worker's process has: that ends no run.
+        "mustLoad": job.manner.in_child,
     }
 
 
@@ -198,5 +202,5 @@ def _gone(status: int | None) -> Failed:
     if status is not None and status < 0:
         name = signal.Signals(-status).name
         message = f"The handler's process was killed by {name}; out of memory is the commonest reason for SIGKILL."
-        return Failed(error_class="ChildKilled", message=message)
-    return Failed(error_class="ChildExited", message=f"The handler's process ended by itself, with status {status}.")
+        return Failed(error_class=KILLED, message=message)
+    return Failed(error_class=EXITED, message=f"The handler's process ended by itself, with status {status}.")

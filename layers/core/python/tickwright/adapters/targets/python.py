@@ -12,6 +12,7 @@ from tickwright.domain.allowed_targets import EVERY_HANDLER, AllowedTargets
 from tickwright.domain.attempts import NotRun, UserResult, an_error
 from tickwright.domain.executions import Noted
 from tickwright.domain.instants import to_datetime
+from tickwright.domain.suspects import is_suspect
 from tickwright.ports.runner import CANCELLED, Invocation
 from tickwright_sdk.context import Context, Link, checkpoint_of
 from tickwright_sdk.engine_link import EngineLink, Note
@@ -58,7 +59,8 @@ class PythonRunner:
         try:
             context = _context(invocation, link)
             payload, share = invocation.definition.spec.payload, invocation.execution.lane.value
-            return _said(await self._hands.call(job, payload, context, share=share))
+            alone = is_suspect(invocation.execution)
+            return _said(await self._hands.call(job, payload, context, share=share, alone=alone))
         finally:
             told.cancel()
             await link.finish()
