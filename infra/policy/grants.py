@@ -63,8 +63,9 @@ _STEPS = (
     Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
     Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
     Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
-    # The calendars that a schedule names. API keys are in this table too, and no loop reads or writes one.
-    Grant(Resource.CONTROL, (_BATCH_GET,), keys=("TENANT#",)),
+    # The calendars that a schedule names, and whether the pool of what nobody claims is there. API keys are in this
+    # table too, and no loop reads or writes one.
+    Grant(Resource.CONTROL, (_GET, _BATCH_GET), keys=("TENANT#",)),
     *_SEND,
     _BURY,
 )
@@ -106,17 +107,20 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
             Grant(Resource.LANES, ("sqs:SendMessage",)),
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
-            # It makes the queues of tenants' pools.
-            Grant(Resource.POOL_QUEUES, ("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:SendMessage")),
+            # It makes the queues of tenants' pools, and removes those of a pool that is deleted.
+            Grant(
+                Resource.POOL_QUEUES,
+                ("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:DeleteQueue", "sqs:SendMessage"),
+            ),
             _BURY,
         ),
         "claim": (
             # What a repeated claim was granted is read together.
             *_moves(_BATCH_GET),
             # The tenant's pool, the payload that an execution has of its own, and what a claim was granted: noted, so
-            # that the same claim again is answered alike.
+            # that the same claim again is answered alike. Seats for claims that wait: looked through, taken and left.
             Grant(Resource.CONTROL, (_GET,), keys=("PAYLOAD#", "TENANT#")),
-            Grant(Resource.CONTROL, (_PUT,), keys=("TENANT#",)),
+            Grant(Resource.CONTROL, (_QUERY, _PUT), keys=("TENANT#",)),
             # It receives for the tenants' machines.
             Grant(
                 Resource.POOL_QUEUES,

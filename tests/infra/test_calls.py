@@ -221,6 +221,7 @@ def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterat
         "TICKWRIGHT_PAGE_SECRET": "a secret of the tests",
         "TICKWRIGHT_TARGETS": "{}",
         "TICKWRIGHT_LOG_GROUPS": "worker,fleet",
+        "TICKWRIGHT_CLAIM_SEATS": "1",
         "AWS_REGION": "us-east-1",
         "TICKWRIGHT_WEBHOOK_KEY": "a key of the tests",
     }
@@ -296,9 +297,11 @@ def what_tenants_ask_for(installation: Installation) -> None:
 
 
 def what_machines_pull(installation: Installation) -> None:
-    """A pool is made, and put again; what is due is claimed and reported, what is not yet is put off."""
+    """A pool is made, and put again, another one deleted; what is due is claimed and reported, what is not yet is put off."""
     installation.ask("PUT", "/v1/pools/gpu", {})
     installation.ask("PUT", "/v1/pools/gpu", {"description": "cards"})
+    installation.ask("PUT", "/v1/pools/not-for-long", {})
+    assert installation.ask("DELETE", "/v1/pools/not-for-long")["deletedAt"]
     target = {"type": "pool", "pool": "gpu", "handler": "render"}
     together, later = installation.soon(20), installation.soon(230)
     for number, due in enumerate((together, together, together, later)):
@@ -328,6 +331,8 @@ def what_workers_do(installation: Installation) -> None:
         if records := installation.hints():
             installation.work_on(records)
     dead = installation.ask("GET", "/v1/executions?attention=true")["executions"]
+    link = installation.ask("GET", f"/v1/executions/{dead[0]['executionId']}/logs")["cloudWatch"]
+    assert all(name in link for name in ("us-east-1", "worker", "fleet"))
     assert {execution["status"] for execution in dead} == {"DEAD"}
     again = f"/v1/executions/{dead[0]['executionId']}/redrive"
     assert installation.ask("POST", again, {}, Idempotency_Key="k7")["status"] == "QUEUED"
@@ -378,9 +383,10 @@ def test_no_function_makes_a_call_that_its_role_forbids(installation: Installati
     # So much at least has been tried: a day on which nothing happened would forbid nothing.
     assert {("dynamodb:ConditionCheckItem", "Jobs"), ("dynamodb:PutItem", "Control")} <= installation.used["api"]
     pools = {name: {a for a, queue in installation.used[name] if queue == "PoolQueues"} for name in ("api", "claim")}
-    assert {"sqs:CreateQueue", "sqs:SendMessage"} <= pools["api"]
+    assert {"sqs:CreateQueue", "sqs:DeleteQueue", "sqs:SendMessage"} <= pools["api"]
     assert {"sqs:ReceiveMessage", "sqs:DeleteMessage"} <= pools["claim"]
     assert {("dynamodb:BatchGetItem", "Executions"), ("dynamodb:PutItem", "Control")} <= installation.used["claim"]
+    assert beginnings(installation.keys["claim"]) >= {("dynamodb:Query", "TENANT"), ("dynamodb:PutItem", "TENANT")}
     assert {("dynamodb:Query", "Jobs/index/due"), ("dynamodb:PartiQLInsert", "Executions")} <= installation.used[
         "scheduler"
     ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from infra.environment import LOG_GROUPS, PAGE_SECRET, variables_of
+from infra.environment import CLAIM_SEATS, LOG_GROUPS, PAGE_SECRET, variables_of
 from infra.policy.checks import FUNCTION
 from infra.policy.container_checks import DEFINITION
 from infra.policy.templates import Address, Templates
@@ -128,6 +128,19 @@ def test_the_loops_of_prod_have_reservations(prod: Templates) -> None:
 
     assert functions["scheduler"]["ReservedConcurrentExecutions"] >= 4
     assert functions["watch"]["ReservedConcurrentExecutions"] >= 2
+
+
+@pytest.mark.sem("SEM-POOL-5")
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_function_for_claims_is_told_how_many_of_a_tenant_may_wait(
+    stages: Mapping[str, Templates], stage: str
+) -> None:
+    """As the stage says; and where it has room of its own, no tenant's idle machines fill that."""
+    claim = functions_of(stages[stage])["claim"]
+    seats = int(claim["Environment"]["Variables"][CLAIM_SEATS])
+
+    assert seats == STAGES[stage].claim_seats
+    assert 2 * seats <= claim.get("ReservedConcurrentExecutions", STAGES[stage].account_concurrency)
 
 
 @pytest.mark.parametrize("stage", ["staging", "prod"])

@@ -149,12 +149,32 @@ def test_whoever_runs_handlers_can_change_no_key_lease_or_order(prod: Templates,
 def test_a_loop_reaches_no_key_and_writes_nothing_of_a_tenants(
     prod: Templates, function: str, beginnings: set[str]
 ) -> None:
-    """A scheduler has the leases of buckets, the watch has orders; of tenants they read the calendars alone."""
+    """A scheduler has the leases of buckets, the watch has orders; of tenants they read calendars and pools alone."""
     reached = reach_in_control(prod, function)
 
     assert {pattern for _, pattern in reached} == beginnings
-    assert {action for action, pattern in reached if pattern == "TENANT#*"} == {"dynamodb:BatchGetItem"}
+    read = {"dynamodb:BatchGetItem", "dynamodb:GetItem"}
+    assert {action for action, pattern in reached if pattern == "TENANT#*"} == read
     assert not {(action, pattern) for action, pattern in reached if pattern == "PAYLOAD#*" and "Put" in action}
+
+
+def test_whoever_claims_for_tenants_reaches_what_is_theirs_alone(prod: Templates) -> None:
+    """Pools, notes and seats, and the payloads that executions have; no key, no lease, no order and no log."""
+    assert reach_in_control(prod, "claim") == {
+        ("dynamodb:GetItem", "PAYLOAD#*"),
+        ("dynamodb:GetItem", "TENANT#*"),
+        ("dynamodb:Query", "TENANT#*"),
+        ("dynamodb:PutItem", "TENANT#*"),
+    }
+
+
+def test_only_the_function_for_claims_receives_for_tenants_machines(prod: Templates) -> None:
+    """The API makes the queues of pools; what is in them is not its business."""
+    receivers = {
+        function for function in GRANTS if ("sqs:ReceiveMessage", Resource.POOL_QUEUES.value) in granted(prod, function)
+    }
+
+    assert receivers == {"claim"}
 
 
 @pytest.mark.parametrize("function", sorted(GRANTS))

@@ -22,6 +22,9 @@ def lanes(most: int) -> MappingProxyType[str, int]:
         pytest.param(lambda: replace(PROD, worker=replace(PROD.worker, timeout_s=901)), id="longer than Lambda runs"),
         pytest.param(lambda: replace(PROD, api=replace(PROD.api, timeout_s=29)), id="longer than the gateway waits"),
         pytest.param(lambda: replace(PROD, claim=replace(PROD.claim, timeout_s=20)), id="no time left to claim"),
+        pytest.param(lambda: replace(PROD, claim_seats=0), id="nobody may wait"),
+        pytest.param(lambda: replace(PROD, claim_seats=101), id="more seats than are read at once"),
+        pytest.param(lambda: replace(PROD, claim_seats=76), id="a tenant that keeps all others out"),
         pytest.param(
             lambda: replace(PROD, scheduler=replace(PROD.scheduler, timeout_s=119)), id="a gap between two loops"
         ),

@@ -33,6 +33,7 @@ class Installation:
             "TICKWRIGHT_SCALE": "1",
             "TICKWRIGHT_PAGE_SECRET": "a secret of the tests, long enough",
             "TICKWRIGHT_TARGETS": "{}",
+            "TICKWRIGHT_CLAIM_SEATS": "10",
             "TICKWRIGHT_WEBHOOK_KEY": "a key of the tests, long enough",
             "AWS_ENDPOINT_URL_DYNAMODB": self.store_endpoint,
             "AWS_ENDPOINT_URL_SQS": self.queue_endpoint,
