@@ -1,6 +1,7 @@
 """A worker that pulls, against a pool that answers as the API does: what it claims, keeps, reports and gives back."""
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.sdk.computing import where
 from tests.sdk.pool import Pool, a_claim, a_pool, lost
 from tests.sdk.scripted import Asked, Says, problem
 from tickwright_sdk.client import Client
@@ -109,6 +111,23 @@ async def test_a_handler_is_told_what_was_claimed(pool: Pool) -> None:
     [ctx] = seen
     assert (ctx.execution_id, ctx.lease_epoch, ctx.attempt, ctx.checkpoint) == ("e1", 5, 2, {"row": 7})
     assert pool.reports()[0][2]["leaseEpoch"] == 5
+
+
+@pytest.mark.sem("SEM-SDK-17")
+async def test_a_run_that_may_end_its_worker_is_called_in_a_child(pool: Pool) -> None:
+    """As the claim says; what it does there costs nobody else's run."""
+    pool.ready.extend(
+        [a_claim(1, payload=None), a_claim(2, payload=None, alone=True), a_claim(3, payload="kill", alone=True)]
+    )
+
+    async with pulling(pool, where):
+        await until(lambda: len(pool.reports()) == 3)
+
+    ended = {execution: (kind, body) for execution, kind, body in pool.reports()}
+    assert ended["e1"][1]["result"] == os.getpid()
+    assert ended["e2"][0] == "complete"
+    assert ended["e2"][1]["result"] != os.getpid()
+    assert (ended["e3"][0], ended["e3"][1]["error"]["class"]) == ("failure", "ChildKilled")
 
 
 async def test_no_more_is_claimed_than_there_are_places_for(pool: Pool) -> None:

@@ -34,6 +34,7 @@ class Claim:
     lease_s: float  # from the answer on; of one that was asked for again, it is what is left
     lease_s_after: float  # from each heartbeat on
     time_s: float  # how long the attempt may take, from the answer on
+    alone: bool  # it may be what ends its workers: to be called where it takes nobody along
     told: Mapping[str, Any]
 
     @classmethod
@@ -49,6 +50,7 @@ class Claim:
             lease_s=lease_s,
             lease_s_after=max(lease_s, _HEARTBEATS_A_LEASE * heartbeat_s),
             time_s=float(told["timeSec"]),
+            alone=told.get("alone") is True,
             told=told,
         )
 

@@ -252,7 +252,7 @@ class Puller:
             known = ", ".join(self._registry.names()) or "none"
             message = f"This worker has no handler {claim.handler!r}; it has: {known}."
             return Failed(error_class="UnknownHandler", message=message)  # another may, while a release rolls out
-        return await self._hands.call(job, claim.payload, context)
+        return await self._hands.call(job, claim.payload, context, alone=claim.alone)
 
     # --------------------------------------------------------------------------------------- stopping
 
