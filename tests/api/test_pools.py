@@ -49,6 +49,29 @@ async def test_a_pool_is_put_read_and_listed(acme: Client) -> None:
     assert [pool["name"] for pool in listed.json["pools"]] == ["gpu"]
 
 
+@pytest.mark.sem("SEM-POOL-6")
+async def test_a_pool_that_no_job_names_is_deleted(acme: Client, rival: Client) -> None:
+    """It is said since when; a machine finds it gone, and so does everybody. A job that names it keeps it."""
+    made = (await a_pool(acme, description="cards")).json
+    job = await acme.job(target={"type": "pool", "pool": "gpu", "handler": "nightly"})
+    named = await acme.send("DELETE", "/v1/pools/gpu")
+    await acme.send("DELETE", f"/v1/jobs/{job['jobId']}")
+    strange = await rival.send("DELETE", "/v1/pools/gpu")
+    stale = await acme.send("DELETE", "/v1/pools/gpu", if_match='"7-x"')
+    gone = await acme.send("DELETE", "/v1/pools/gpu", if_match=made["etag"])
+    again = await acme.send("DELETE", "/v1/pools/gpu")
+    anew = await acme.send("PUT", "/v1/pools/gpu")
+
+    assert (named.status, named.code, job["jobId"] in named.json["detail"]) == (409, "pool_in_use", True)
+    assert (strange.status, stale.status) == (404, 412)
+    assert (gone.status, gone.json["name"], gone.json["deletedAt"] is not None) == (200, "gpu", True)
+    assert again.status == 200
+    assert (await acme.get("/v1/pools/gpu")).status == 404
+    assert (await acme.get("/v1/pools")).json["pools"] == []
+    assert (await acme.send("POST", "/v1/pools/gpu/claim", ASKING)).status == 404
+    assert (anew.status, anew.code, anew.headers["Retry-After"]) == (409, "pool_rests", "90")
+
+
 async def test_a_pool_needs_no_body(acme: Client) -> None:
     """Its name is all that it must have."""
     made = await acme.send("PUT", "/v1/pools/gpu")
@@ -238,7 +261,7 @@ async def test_a_claim_out_of_bounds_is_refused(acme: Client, change: dict[str, 
 @pytest.mark.parametrize(
     ("scope", "may"),
     [
-        (Scope.JOBS_WRITE, {"put"}), (Scope.JOBS_READ, {"get", "list"}), (Scope.EXECUTIONS_RUN, {"claim"}),
+        (Scope.JOBS_WRITE, {"put", "delete"}), (Scope.JOBS_READ, {"get", "list"}), (Scope.EXECUTIONS_RUN, {"claim"}),
         (Scope.DEAD_LETTERS, set()),
     ],
 )  # fmt: skip
@@ -252,6 +275,7 @@ async def test_a_key_does_what_its_scope_says(api: Api, acme: Client, scope: Sco
         "get": await client.get("/v1/pools/gpu"),
         "list": await client.get("/v1/pools"),
         "claim": await client.send("POST", "/v1/pools/gpu/claim", ASKING),
+        "delete": await client.send("DELETE", "/v1/pools/gpu"),
     }
 
     assert {name for name, got in answers.items() if got.status != 403} == may

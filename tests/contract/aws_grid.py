@@ -129,8 +129,8 @@ def changes_of(old: Execution) -> Iterator[Any]:
         )
     for epoch, wait_key, asked in ((fits, None, False), (fits, "17", False), (fits, None, True), (fits, "17", True)):
         yield PutOff(ref=ref, epoch=epoch, retry_at=LATER, wait_key=wait_key, asked=asked)
-    for wait_key in (None, "17"):
-        yield PutOff(ref=ref, epoch=fits, retry_at=LATER, wait_key=wait_key, asked=True, error=_FAILINGS[0].error)
+        said = _FAILINGS[0].error if asked else None
+        yield PutOff(ref=ref, epoch=epoch, retry_at=LATER, wait_key=wait_key, asked=asked, error=said)
     yield PutOff(ref=ref, epoch=misses, retry_at=LATER, wait_key=None, asked=False)
     for state, epoch, end in (
         (old.state, fits, 0),

@@ -277,6 +277,7 @@ def pool_changes(draw: st.DrawFn) -> tuple[Pool | None, Any]:
         description=draw(st.sampled_from([None, "cards"])),
         created_at=NOW,
         version=draw(st.integers(1, 3)),
+        deleted_at=draw(st.sampled_from([None, NOW])),
     )
     old = replace(pool, description=draw(st.sampled_from([None, "cards"])), version=draw(st.integers(1, 3)))
     return draw(st.sampled_from([None, old, old])), PutPool(pool=pool)

@@ -297,7 +297,7 @@ def what_tenants_ask_for(installation: Installation) -> None:
 
 
 def what_machines_pull(installation: Installation) -> None:
-    """A pool is made, and put again, another one deleted; what is due is claimed and reported, what is not yet is put off."""
+    """A pool is made, and put again, another deleted; what is due is claimed and reported, what is not is put off."""
     installation.ask("PUT", "/v1/pools/gpu", {})
     installation.ask("PUT", "/v1/pools/gpu", {"description": "cards"})
     installation.ask("PUT", "/v1/pools/not-for-long", {})

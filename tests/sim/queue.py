@@ -134,6 +134,10 @@ class SimQueue:
         """The simulated owners have no fleets of their own."""
         raise AssertionError(f"no queues are made for the pool {pool}")
 
+    async def remove(self, pool: str) -> None:
+        """Nor do they delete any."""
+        raise AssertionError(f"no queues are removed of the pool {pool}")
+
     async def receive_any(
         self, lanes: Sequence[Lane], *, limit: int, wait_ms: int, visibility_ms: int, pool: str = FARGATE
     ) -> Sequence[Received]:

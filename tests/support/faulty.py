@@ -408,6 +408,10 @@ class FaultyQueue:
         """A write."""
         await self._write("prepare", pool, lambda: self._queue.prepare(pool))
 
+    async def remove(self, pool: str) -> None:
+        """A write."""
+        await self._write("remove", pool, lambda: self._queue.remove(pool))
+
     async def receive(
         self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
     ) -> Sequence[Received]:

@@ -1,6 +1,7 @@
 """Does each pool have its hints to itself, also where two tenants call theirs alike, and can one ask several lanes?"""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -10,6 +11,7 @@ from tickwright.adapters.clock_system import SystemClock
 from tickwright.domain.ids import TenantId
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE, LAMBDA, PoolName
+from tickwright.ports.faults import QueueUnavailable
 from tickwright.ports.queue import Hint, Queue, Received
 
 ACME, RIVAL = TenantId("acme"), TenantId("rival")
@@ -75,6 +77,23 @@ async def test_making_a_pool_twice_is_no_error(queue: Queue, clock: SystemClock)
     await prepared(queue)
 
     assert [one.hint for one in await received_from(queue, hint.queue)] == [hint]
+
+
+@pytest.mark.sem("SEM-POOL-6")
+async def test_a_pools_queues_are_removed_with_what_is_in_them(queue: Queue, clock: SystemClock) -> None:
+    """And nobody else's; removing them twice is no error."""
+    await prepared(queue)
+    hints = hints_of_each_pool(clock)
+    await queue.send(list(hints.values()), clock.now())
+    gone = a_hint(tenant_id=ACME, pool=GPU).queue
+
+    for _ in range(2):
+        await queue.remove(gone)
+
+    found = {key: [one.hint for one in await received_from(queue, key)] for key in hints if key != gone}
+    assert found == {key: [hint] for key, hint in hints.items() if key != gone}
+    with suppress(QueueUnavailable):
+        assert await received_from(queue, gone, wait_ms=0) == []
 
 
 async def test_of_several_lanes_the_first_asked_for_comes_first(queue: Queue, clock: SystemClock) -> None:

@@ -11,6 +11,7 @@ from tickwright.domain.seats import PutSeat, Seat
 
 POOL = Pool(tenant_id=TENANT, name=PoolName("gpu"), description="Grüße, 世界", created_at=TICK)
 SECOND = replace(POOL, description=None, version=2)
+DELETED = replace(SECOND, version=3, deleted_at=Instant(TICK + 5))
 SEAT = Seat(tenant_id=TENANT, number=7, token="claim-a", until=Instant(TICK + 20_000))
 ANOTHERS = replace(SEAT, token="claim-b")
 
@@ -27,6 +28,20 @@ OF_POOLS = (
         change=PutPool(pool=SECOND),
         accepts=POOL,
         refuses=(replace(SECOND, description="another's"), replace(SECOND, version=3)),
+        again=True,
+    ),
+    Case(
+        name="delete a pool",
+        change=PutPool(pool=DELETED),
+        accepts=SECOND,
+        refuses=(POOL, replace(SECOND, version=4)),
+        again=True,
+    ),
+    Case(
+        name="put a pool in place of a deleted one",
+        change=PutPool(pool=replace(POOL, version=4)),
+        accepts=DELETED,
+        refuses=(replace(DELETED, version=5),),
         again=True,
     ),
     Case(

@@ -109,6 +109,27 @@ async def test_a_queue_that_was_made_otherwise_is_set_right() -> None:
     }
 
 
+@pytest.mark.sem("SEM-POOL-6")
+async def test_a_pools_queues_are_removed_lane_by_lane() -> None:
+    """One that is gone already is no error: the request is repeated where it was cut off."""
+    client = ScriptedClient(delete_queue=[GONE, {}, GONE, {}])
+
+    await queue_of(client).remove("acme/gpu")
+
+    assert [request["QueueUrl"] for request in client.requests("delete_queue")] == [
+        f"{HOME}/{TENANTS.name('acme/gpu', lane)}" for lane in LANES
+    ]
+
+
+@pytest.mark.parametrize("code", ["QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently"])
+async def test_a_queue_that_was_removed_a_moment_ago_is_made_later(code: str) -> None:
+    """SQS makes no queue of a name within a minute of the removal of another: the caller is told to come again."""
+    client = ScriptedClient(create_queue=[error(code, status=400)])
+
+    with pytest.raises(QueueUnavailable, match="acme/gpu"):
+        await queue_of(client).prepare("acme/gpu")
+
+
 async def test_a_pool_without_its_queue_costs_the_others_nothing() -> None:
     """Somebody has removed it: its hints are not taken, those of other pools are."""
 

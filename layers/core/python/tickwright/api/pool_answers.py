@@ -20,8 +20,14 @@ class PoolJson(PoolFieldsJson):
     etag: str
 
 
+class DeletedPoolJson(PoolFieldsJson):
+    """A pool that is no more, and since when."""
+
+    deletedAt: str
+
+
 class PoolsJson(TypedDict):
-    """One page of pools by name; `nextToken` is null on the last."""
+    """One page of pools by name; `nextToken` is null on the last. A page may be empty and have a next."""
 
     pools: list[PoolFieldsJson]
     nextToken: str | None

@@ -9,7 +9,7 @@ from tickwright.api.bodies import Query
 from tickwright.api.call import Call, created, shown
 from tickwright.api.etags import etag_of, version_demanded
 from tickwright.api.exchange import Response, as_json, json_response
-from tickwright.api.pool_answers import ClaimJson, ClaimsJson, PoolFieldsJson, PoolJson, PoolsJson
+from tickwright.api.pool_answers import ClaimJson, ClaimsJson, DeletedPoolJson, PoolFieldsJson, PoolJson, PoolsJson
 from tickwright.api.pool_bodies import ClaimBody, PoolBody
 from tickwright.api.problems import granted
 from tickwright.api.views import checkpoint_json
@@ -19,7 +19,7 @@ from tickwright.domain.job_rules import LANES_FOR_TENANTS
 from tickwright.domain.pools import Pool
 from tickwright.domain.traces import traceparent
 from tickwright.services.kit import Kit
-from tickwright.services.pools import get_pool, list_pools, put_pool
+from tickwright.services.pools import delete_pool, get_pool, list_pools, put_pool
 from tickwright.services.pull import Grant, Wish, pull
 from tickwright.services.report import deadline_of
 
@@ -37,6 +37,15 @@ async def put(call: Call) -> Response:
 async def get(call: Call) -> Response:
     """GET /v1/pools/{name}."""
     return shown(pool_json(granted(await get_pool(call.kit, call.tenant_id, _name(call)))))
+
+
+async def delete(call: Call) -> Response:
+    """DELETE /v1/pools/{name}."""
+    if_match = version_demanded(call.request)
+    gone = granted(await delete_pool(call.kit, call.tenant_id, _name(call), if_match=if_match))
+    assert gone.deleted_at is not None
+    answer: DeletedPoolJson = {**_fields(gone), "deletedAt": to_rfc3339(gone.deleted_at)}
+    return json_response(200, answer)
 
 
 async def list_all(call: Call) -> Response:
@@ -61,6 +70,7 @@ async def claim(call: Call) -> Response:
         wait_ms=body.wait_sec * _MS_IN_S,
         lanes=[lane for lane in LANES_FOR_TENANTS if wanted is None or lane.value in wanted],
         request=body.request_id,
+        seats=call.api.claim_seats,
     )
     began_ms = call.kit.clock.monotonic_ms()
     grants = granted(await pull(call.kit, call.tenant_id, _name(call), wish))
@@ -70,7 +80,6 @@ async def claim(call: Call) -> Response:
     }
     return json_response(200, answer, {"Cache-Control": "no-store"})
 
-        seats=call.api.claim_seats,
 
 def pool_json(pool: Pool) -> PoolJson:
     """A pool, whole."""

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 from typing_extensions import TypedDict
 
 from tickwright.api.exchange import Response, as_json
+from tickwright.domain import limits
 from tickwright.domain.outcomes import Code, FieldProblem, Refusal
 
 PROBLEM_TYPE = "application/problem+json"
@@ -47,6 +48,8 @@ SHOWN: Mapping[Code, Shown] = {
     Code.NOT_DEAD: Shown(409, "It is not dead"),
     Code.DISCARDED: Shown(409, "It was discarded"),
     Code.ORDER_OVER: Shown(409, "The order has ended"),
+    Code.POOL_IN_USE: Shown(409, "Jobs name the pool"),
+    Code.POOL_RESTS: Shown(409, "The pool was deleted a moment ago"),
     Code.TOO_MANY_ORDERS: Shown(409, "There are too many orders"),
     Code.TOO_MANY_CLAIMS: Shown(429, "Too many claims wait"),
     Code.LEASE_LOST: Shown(409, "The lease is lost"),
@@ -73,6 +76,7 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     Code.TOO_MANY_CLAIMS: {"Retry-After": "5"},
     Code.UNFINISHED: {"Retry-After": "1"},
     Code.IDEMPOTENCY_IN_PROGRESS: {"Retry-After": "1"},
+    Code.POOL_RESTS: {"Retry-After": str(limits.POOL_RESTS_S)},
 }
 
 

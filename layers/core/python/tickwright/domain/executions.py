@@ -33,6 +33,7 @@ class Reason(Enum):
     DST_GAP = "dst_gap"
     UPSTREAM_FAILED = "upstream_failed"
     EXPIRED = "expired"
+    POOL_DELETED = "pool_deleted"
     ABANDONED = "abandoned"
     JOB_CANCELLED = "job_cancelled"
     CANCELLED = "cancelled"

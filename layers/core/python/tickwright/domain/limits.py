@@ -42,6 +42,7 @@ BUCKETS_MAX = 1_024  # architecture: the loop reads all of them
 LIST_PAGE_DEFAULT = 50
 SEATS_OF_TENANT_MAX = 100  # they are read together by each claim that would wait
 POOLS_OF_TENANT_MAX = 20  # each has a queue a lane, and they are read together to be listed
+POOL_JOBS_LOOKED_AT_MAX = 2_000  # of a tenant, for those that name a pool which is to be deleted
 LIST_PAGE_MAX = 1_000
 DEAD_LOOKED_AT_MAX = 2_000  # of the dead, to count or to group them: a few megabytes are read, in some seconds
 DISCARDED_AT_ONCE_MAX = 500  # by a filter in one request; the answer says whether more are left
@@ -65,6 +66,8 @@ QUEUE_DELAY_MS_MAX = 900_000  # SQS's longest DelaySeconds
 WEBHOOK_OVERLAP_S = 86_400  # a day for people to hand a new signing secret to every receiver
 IDEMPOTENCY_S = 2 * 86_400  # semantics 1: 24 h or more; TTL deletion is late but never early
 PULL_NOTED_S = 3_600  # a machine that repeats a claim does so within minutes, and by then its leases are over
+POOL_RESTS_S = 90  # after its deletion: SQS makes no queue again within 60, and a request that removes it lives 29
+DELETED_POOL_KEPT_S = 7 * 86_400  # far longer than a hint is kept, and than a look at what waits there may be away
 RETENTION_S_DEFAULT = 30 * 86_400
 RETENTION_S_MIN = 86_400  # twice the insert guard: what was forgotten is never decided again (R8)
 CATCHUP_WINDOW_S_DEFAULT = 3_600  # semantics 3: cron and every
@@ -89,8 +92,8 @@ class Durations:
     tick_ms: int = 1_000
     first_check_ms: int = 120_000  # most runs have ended by then, so most entries are read once
     recheck_ms_max: int = 3_600_000
-    watch_ms: int = 10_000
     hint_again_ms_max: int = 86_400_000  # a quarter of what a queue keeps: one that is lost is not missed for longer
+    watch_ms: int = 10_000
     insert_guard_ms: int = 43_200_000  # 12 h: half the shortest retention (R8)
     missed_after_ms: int = 60_000  # semantics 3: a tick found later than this is missed
 

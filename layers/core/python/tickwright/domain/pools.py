@@ -1,15 +1,16 @@
 """Which workers an execution waits for: a fleet of the platform, or a pool that its tenant's own machines pull from.
 
-Must not know a queue, nor who may write. The platform's pools are everybody's, a tenant's is its alone. Promise:
-SEM-POOL-1.
+Must not know a queue, nor who may write. The platform's pools are everybody's, a tenant's is its alone. Promises:
+SEM-POOL-1, SEM-POOL-6.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NewType
 
 from tickwright.domain import limits
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, FieldProblem, Refusal
 
@@ -39,6 +40,10 @@ BAD_NAME = Refusal(
     detail="This cannot be the name of a pool.",
     errors=(FieldProblem(pointer="path:name", code="bad_value", message=_ADVICE),),
 )
+RESTS = Refusal(
+    code=Code.POOL_RESTS,
+    detail="The pool was deleted a moment ago and its queues are being removed; put it again after Retry-After.",
+)
 TOO_MANY = Refusal(
     code=Code.INVALID,
     detail=f"There are {limits.POOLS_OF_TENANT_MAX} pools, the most that a tenant may have; use one of them.",
@@ -48,13 +53,22 @@ TOO_MANY = Refusal(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """A tenant's own fleet: it exists, and jobs may name it. Its machines say themselves who they are."""
+    """A tenant's own fleet: jobs may name it. Its machines say themselves who they are.
+
+    One that was deleted is kept for a while, so that whoever changes it meanwhile is told.
+    """
 
     tenant_id: TenantId
     name: PoolName
     description: str | None
     created_at: Instant
     version: int = 1
+    deleted_at: Instant | None = None
+
+    @property
+    def forgotten_at(self) -> Instant | None:
+        """When nothing need be known any more of one that was deleted."""
+        return None if self.deleted_at is None else Instant(self.deleted_at + 1_000 * limits.DELETED_POOL_KEPT_S)
 
 
 def is_pool_name(text: str) -> bool:
@@ -80,13 +94,45 @@ def queue_key(pool: PoolName, tenant_id: TenantId) -> str:
     return pool if pool in PLATFORM else f"{tenant_id}/{pool}"
 
 
-def put_refusal(seen: Pool | None, name: str, if_match: int | None) -> Refusal | None:
+def standing(seen: Pool | None) -> Pool | None:
+    """The pool, if there is one and it was not deleted."""
+    return None if seen is None or seen.deleted_at is not None else seen
+
+
+def put_refusal(seen: Pool | None, name: str, if_match: int | None, *, now: Instant) -> Refusal | None:
     """Why a pool cannot be put in place of what was seen; `if_match`: the version that it must have, if any."""
     if not is_pool_name(name):
         return BAD_NAME
-    if if_match is None:
+    there = standing(seen)
+    if if_match is not None and (there is None or there.version != if_match):
+        return CHANGED_MEANWHILE
+    deleted_at = None if seen is None else seen.deleted_at
+    return RESTS if deleted_at is not None and now - deleted_at < 1_000 * limits.POOL_RESTS_S else None
+
+
+def delete_refusal(seen: Pool | None, if_match: int | None, users: Sequence[JobId]) -> Refusal | None:
+    """Why what was seen cannot be deleted; `users`: some of the jobs that name it and are not over.
+
+    One that was deleted already is deleted again: its queues may be there still.
+    """
+    if seen is None:
+        return NO_SUCH_POOL
+    if if_match is not None and (standing(seen) is None or seen.version != if_match):
+        return CHANGED_MEANWHILE
+    if not users:
         return None
-    return CHANGED_MEANWHILE if seen is None or seen.version != if_match else None
+    named = f"Jobs that are not over name it, such as {', '.join(users)}; cancel them, or let them name another pool."
+    return Refusal(code=Code.POOL_IN_USE, detail=named)
+
+
+def made_anew(seen: Pool, description: str | None, now: Instant) -> Pool:
+    """A pool under the name of one that was deleted."""
+    return replace(seen, description=description, created_at=now, version=seen.version + 1, deleted_at=None)
+
+
+def deleted(seen: Pool, now: Instant) -> Pool:
+    """The pool as it is kept after its deletion."""
+    return replace(seen, version=seen.version + 1, deleted_at=now)
 
 
 def described(seen: Pool, description: str | None) -> Pool:

@@ -58,6 +58,10 @@ REASONS: Mapping[Reason, Told] = {
         (_S.DEAD,),
         "Its time was over before it could start or be tried again: the run deadline, or a one-off's catch-up window.",
         "Raise runDeadlineSec or catchup.windowSec if that was too short; redrive it if it is still wanted."),
+    Reason.POOL_DELETED: Told(
+        (_S.DEAD,),
+        "The pool that it waited in was deleted, so no machine could have claimed it.",
+        "Put the pool again and redrive it; or let the job name another pool, and run it again with POST rerun."),
     Reason.ABANDONED: Told(
         (_S.CANCELLED,),
         "The request that asked for this run was cut off before the run was queued.",

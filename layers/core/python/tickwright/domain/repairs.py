@@ -24,6 +24,7 @@ class Repair(Enum):
     SEND = "send"  # nobody may ever have been told: S
     REAP = "reap"
     EXPIRE = "expire"
+    STRANDED = "stranded"  # its pool was deleted: no machine can ever claim it
     SETTLE = "settle"
 
 
@@ -41,6 +42,8 @@ class Finding:
 
 DROP = Finding(repair=Repair.NOTHING, keep=False)
 KEEP = Finding(repair=Repair.NOTHING, keep=True)
+SEND = Finding(repair=Repair.SEND, keep=True)
+STRANDED = Finding(repair=Repair.STRANDED, keep=True)
 
 
 def judge_absent(entry: Entry, head: Head | None) -> Finding:
@@ -104,7 +107,7 @@ def _judge_unclaimed(execution: Execution, now: Instant) -> Finding:
         return Finding(repair=Repair.EXPIRE, keep=True)
     if execution.retry_at is not None and execution.retry_at > now:
         return Finding(repair=Repair.NOTHING, keep=True, check_by=execution.retry_at)
-    return Finding(repair=Repair.SEND, keep=True)
+    return SEND
 
 
 def _judge_claimed(execution: Execution, now: Instant, clock_error_ms: int) -> Finding:

@@ -59,6 +59,13 @@ class Queue(Protocol):
         """Make the queues of a tenant's pool, or see that they are there: before any job names it."""
         ...
 
+    async def remove(self, pool: str) -> None:
+        """Take the queues of a tenant's pool away, with all that is in them. Where there are none it is no error.
+
+        For a minute or so they may not be made again; `prepare` raises QueueUnavailable then.
+        """
+        ...
+
     async def send(self, hints: Sequence[Hint], now: Instant) -> Sequence[Hint]:
         """Send hints, each delayed to its `due_at`: 900 s at most, and rather early than late.
 

@@ -97,8 +97,8 @@ def _loss(execution: Execution, now: Instant) -> Failure:
     return Failure(error=an_error(reason.value, message), reason=reason)
 
 
-async def expire(kit: Kit, execution: Execution) -> Outcome[Execution]:
-    """End what has not started by its run deadline."""
+async def expire(kit: Kit, execution: Execution, reason: Reason = Reason.EXPIRED) -> Outcome[Execution]:
+    """End what has not started by its run deadline, or never can."""
     now = kit.clock.now()
     owed, ttl = owed_and_ttl(kit, execution, State.DEAD, now)
     change = Expire(
@@ -108,6 +108,7 @@ async def expire(kit: Kit, execution: Execution) -> Outcome[Execution]:
         now=now,
         owed=owed,
         ttl=ttl,
+        reason=reason,
     )
     return await follow_up(kit, await kit.store.write(change), EventName.EXECUTION_DEAD)
 

@@ -1,22 +1,27 @@
-"""Put, read and list a tenant's pools, and see that a job names one that exists.
+"""Put, read, list and delete a tenant's pools, and see that a job names one that exists.
 
-A pool's queues are made before its record, so whatever names it finds them; dying in between leaves queues that nobody
-names, and the same request again goes on. Another tenant's pool does not exist here. Promise: SEM-POOL-1.
+A pool's queues are made before its record and removed after it, so whatever names it finds them; dying in between
+leaves queues that nobody names, and the same request again goes on. Another tenant's pool does not exist here.
+Promises: SEM-POOL-1, SEM-POOL-6.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tickwright.domain import limits
 from tickwright.domain import pools as rules
 from tickwright.domain.changes.pools import PutPool
-from tickwright.domain.ids import TenantId
-from tickwright.domain.jobs import JobSpec
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.jobs import Head, JobSpec, JobStatus
 from tickwright.domain.outcomes import Refusal
-from tickwright.domain.pools import NO_SUCH_POOL, PLATFORM, Pool, PoolName, is_pool_name, queue_key
+from tickwright.domain.pools import NO_SUCH_POOL, PLATFORM, Pool, PoolName, is_pool_name, queue_key, standing
 from tickwright.ports.store import Applied, Listing
 from tickwright.services.kit import Kit
 
 _TRIES = 4  # of one write against others of the same pool
+_JOBS_A_PAGE = 200
+_JOBS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,35 +38,89 @@ async def put_pool(
     """Make a pool, or describe it anew; its queues are made again if somebody has removed them."""
     for _ in range(_TRIES):
         seen = await _seen(kit, tenant_id, name)
-        refusal = rules.put_refusal(seen, name, if_match)
-        if refusal is None and seen is None and await _has_all_it_may(kit, tenant_id):
+        is_new = standing(seen) is None
+        refusal = rules.put_refusal(seen, name, if_match, now=kit.clock.now())
+        if refusal is None and is_new and await _has_all_it_may(kit, tenant_id):
             refusal = rules.TOO_MANY
         if refusal is not None:
             return refusal
         await kit.queue.prepare(queue_key(PoolName(name), tenant_id))
-        new = _first(kit, tenant_id, name, description) if seen is None else rules.described(seen, description)
+        new = _made(kit, tenant_id, name, description, seen)
         if new == seen or isinstance(await kit.store.write(PutPool(pool=new)), Applied):
-            return Put(pool=new, is_new=seen is None)
+            return Put(pool=new, is_new=is_new)
     return rules.CHANGED_MEANWHILE
 
 
-def _first(kit: Kit, tenant_id: TenantId, name: str, description: str | None) -> Pool:
-    return Pool(tenant_id=tenant_id, name=PoolName(name), description=description, created_at=kit.clock.now())
+def _made(kit: Kit, tenant_id: TenantId, name: str, description: str | None, seen: Pool | None) -> Pool:
+    now = kit.clock.now()
+    if seen is None:
+        return Pool(tenant_id=tenant_id, name=PoolName(name), description=description, created_at=now)
+    if standing(seen) is None:
+        return rules.made_anew(seen, description, now)
+    return rules.described(seen, description)
+
+
+async def delete_pool(kit: Kit, tenant_id: TenantId, name: str, *, if_match: int | None = None) -> Pool | Refusal:
+    """Delete a pool that no job names; then its queues. A request that was cut off before those goes on when repeated.
+
+    The jobs that name it are looked for among a bounded number, and one may come meanwhile: what is left of their runs
+    is ended by whoever looks after the journal.
+    """
+    for _ in range(_TRIES):
+        seen = await _seen(kit, tenant_id, name)
+        users = [] if standing(seen) is None else await _jobs_that_name(kit, tenant_id, name)
+        refusal = rules.delete_refusal(seen, if_match, users)
+        if refusal is not None or seen is None:
+            return refusal or NO_SUCH_POOL
+        gone = rules.deleted(seen, kit.clock.now())
+        if isinstance(await kit.store.write(PutPool(pool=gone)), Applied):
+            await kit.queue.remove(queue_key(gone.name, tenant_id))
+            return gone
+    return rules.CHANGED_MEANWHILE
+
+
+async def _jobs_that_name(kit: Kit, tenant_id: TenantId, name: str) -> Sequence[JobId]:
+    """Some of the jobs that are not over and name a pool, or will once their edit counts."""
+    found, after_key = list[JobId](), None
+    for _ in range(limits.POOL_JOBS_LOOKED_AT_MAX // _JOBS_A_PAGE):
+        page = await kit.store.jobs_eventually(tenant_id, limit=_JOBS_A_PAGE, after_key=after_key)
+        heads = await kit.store.heads(page.items)
+        open_ones = [head for head in heads.values() if head.status in {JobStatus.ACTIVE, JobStatus.PAUSED}]
+        found += [head.job_id for head in open_ones if name in await _pools_of_job(kit, head)]
+        after_key = page.next_key
+        if after_key is None or len(found) >= _JOBS_SHOWN:
+            break
+    return found[:_JOBS_SHOWN]
+
+
+async def _pools_of_job(kit: Kit, head: Head) -> set[str]:
+    pending = None
+    if head.pending_version is not None:
+        pending = await kit.store.definition(head.job_id, head.pending_version)
+    return {head.pool} if pending is None else {head.pool, pending.spec.pool}
 
 
 async def get_pool(kit: Kit, tenant_id: TenantId, name: str) -> Pool | Refusal:
     """One pool."""
-    return await _seen(kit, tenant_id, name) or NO_SUCH_POOL
+    return standing(await _seen(kit, tenant_id, name)) or NO_SUCH_POOL
+
+
+async def pools_that_are_gone(kit: Kit, executions: Iterable[Execution]) -> frozenset[str]:
+    """Which of the tenants' pools that these executions wait in do not exist, by their keys."""
+    named = {queue_key(one.pool, one.tenant_id): one for one in executions if one.pool not in PLATFORM}
+    found = {key: standing(await _seen(kit, one.tenant_id, one.pool)) for key, one in named.items()}
+    return frozenset(key for key, pool in found.items() if pool is None)
 
 
 async def list_pools(kit: Kit, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
-    """A page of a tenant's pools by name."""
-    return await kit.store.pools_of(tenant_id, limit=limit, after_key=after_key)
+    """A page of a tenant's pools by name; deleted ones may leave it short, with a next one."""
+    page = await kit.store.pools_of(tenant_id, limit=limit, after_key=after_key)
+    return Listing(items=[pool for pool in page.items if standing(pool) is not None], next_key=page.next_key)
 
 
 async def pool_refusal(kit: Kit, tenant_id: TenantId, spec: JobSpec) -> Refusal | None:
     """Why a job cannot be as it is to be: the pool that it names does not exist."""
-    if spec.pool in PLATFORM or await _seen(kit, tenant_id, spec.pool) is not None:
+    if spec.pool in PLATFORM or standing(await _seen(kit, tenant_id, spec.pool)) is not None:
         return None
     return rules.unknown_refusal(spec.pool)
 
@@ -72,5 +131,10 @@ async def _seen(kit: Kit, tenant_id: TenantId, name: str) -> Pool | None:
 
 async def _has_all_it_may(kit: Kit, tenant_id: TenantId) -> bool:
     """Two that are put at once may both find room for one, and it is not worth a write to each."""
-    most = limits.POOLS_OF_TENANT_MAX
-    return len((await kit.store.pools_of(tenant_id, limit=most)).items) >= most
+    count, after_key = 0, None
+    while count < limits.POOLS_OF_TENANT_MAX:
+        page = await list_pools(kit, tenant_id, limit=limits.LIST_PAGE_DEFAULT, after_key=after_key)
+        count, after_key = count + len(page.items), page.next_key
+        if after_key is None:
+            break
+    return count >= limits.POOLS_OF_TENANT_MAX

@@ -15,16 +15,28 @@ from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page, next_check
-from tickwright.domain.repairs import DROP, KEEP, Finding, Repair, is_told_again, judge_absent, judge_present
+from tickwright.domain.pools import queue_key
+from tickwright.domain.repairs import (
+    DROP,
+    KEEP,
+    SEND,
+    STRANDED,
+    Finding,
+    Repair,
+    is_told_again,
+    judge_absent,
+    judge_present,
+)
 from tickwright.domain.ticks import finished_at_birth
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import QueueUnavailable, Unavailable
 from tickwright.ports.store import Applied
 from tickwright.services.end import expire, reap
 from tickwright.services.fire import insert_and_send
-from tickwright.services.hints import hints_not_taken
+from tickwright.services.hints import hints_not_taken, is_unclaimed
 from tickwright.services.kit import Kit
 from tickwright.services.memory import Memory
+from tickwright.services.pools import pools_that_are_gone
 from tickwright.services.settle import settle
 
 
@@ -33,6 +45,7 @@ class _Reading(NamedTuple):
 
     executions: dict[ExecutionRef, Execution]
     heads: dict[JobId, Head]
+    gone: frozenset[str]  # the keys of pools that were deleted
 
 
 class _Look(NamedTuple):
@@ -95,7 +108,9 @@ async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
     heads = await kit.store.heads(sorted(unclear)) if unclear else {}
     # Absent counts only after the head was read: else the tick may have been decided, and the next one, in between.
     missing = sorted({entry.ref for entry in entries} - set(executions))
-    return _Reading(executions | (await kit.store.executions(missing) if missing else {}), heads)
+    executions |= await kit.store.executions(missing) if missing else {}
+    gone = await pools_that_are_gone(kit, [one for one in executions.values() if is_unclaimed(one)])
+    return _Reading(executions, heads, gone)
 
 
 def _judge(kit: Kit, entry: Entry, reading: _Reading, page: Page) -> Finding:
@@ -104,12 +119,19 @@ def _judge(kit: Kit, entry: Entry, reading: _Reading, page: Page) -> Finding:
         error_ms = kit.durations.clock_error_ms
         ahead_ms = kit.durations.lookahead_ms + 2 * error_ms
         finding = judge_present(execution, now, clock_error_ms=error_ms, lookahead_ms=ahead_ms)
-        first_ms, gap_ms_max = kit.durations.first_check_ms, kit.durations.hint_again_ms_max
-        again = is_told_again(execution, page, now, first_ms=first_ms, gap_ms_max=gap_ms_max)
-        return KEEP if finding.repair is Repair.SEND and not again else finding
+        return _judge_untold(kit, execution, reading, page) if finding.repair is Repair.SEND else finding
     finding = judge_absent(entry, reading.heads.get(entry.job_id))
     # A take-over reads pages before their time: whoever asked for the run may be about to put it (R11).
     return KEEP if finding.repair is Repair.ABANDON and now < page.check_at else finding
+
+
+def _judge_untold(kit: Kit, execution: Execution, reading: _Reading, page: Page) -> Finding:
+    """What nobody has claimed: whether there is anybody to be told, and whether it is time for that."""
+    if queue_key(execution.pool, execution.tenant_id) in reading.gone:
+        return STRANDED
+    first_ms, gap_ms_max = kit.durations.first_check_ms, kit.durations.hint_again_ms_max
+    again = is_told_again(execution, page, kit.clock.now(), first_ms=first_ms, gap_ms_max=gap_ms_max)
+    return SEND if again else KEEP
 
 
 async def _insert_all(kit: Kit, entries: Sequence[Entry], reading: _Reading) -> set[ExecutionRef]:
@@ -146,6 +168,8 @@ async def _repair(kit: Kit, entry: Entry, finding: Finding, reading: _Reading) -
             await reap(kit, reading.executions[entry.ref])
         case Repair.EXPIRE:
             await expire(kit, reading.executions[entry.ref])
+        case Repair.STRANDED:
+            await expire(kit, reading.executions[entry.ref], Reason.POOL_DELETED)
         case Repair.SETTLE:
             await settle(kit, reading.executions[entry.ref])
         case Repair.NOTHING | Repair.INSERT | Repair.SEND:

@@ -118,7 +118,7 @@ OWN_PAYLOADS = Entity(
     save=_SAVE_CONTROL,
 )
 ROTATIONS = Entity(codec=Codec(Rotation), columns=lambda _rotation: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
-POOLS = Entity(codec=Codec(Pool), columns=lambda _pool: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
+POOLS = Entity(codec=Codec(Pool), columns=lambda pool: (pool.forgotten_at,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 SEATS = Entity(codec=Codec(Seat), columns=lambda seat: (seat.until,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 API_KEYS = Entity(codec=Codec(ApiKey), columns=lambda _key: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 

@@ -56,6 +56,7 @@ _LIST_SET_ASIDE = "SELECT lane, reason, body FROM set_aside ORDER BY id LIMIT ?"
 _SEND_DEAD = "INSERT INTO dead_letters (sent_at, body) VALUES (?, ?)"
 _LIST_DEAD = "SELECT body FROM dead_letters ORDER BY id LIMIT ?"
 _FORGET = ("DELETE FROM dead_letters WHERE sent_at <= ?", "DELETE FROM set_aside WHERE set_aside_at <= ?")
+_REMOVE_ALL = "DELETE FROM messages WHERE lane = ?"
 _FORGET_HINTS = "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE visible_at <= ? LIMIT ?)"
 
 
@@ -136,6 +137,11 @@ def show(connection: sqlite3.Connection, receipt: str, visible_at: Instant) -> N
 def _named_by(receipt: str) -> tuple[int, int]:
     message_id, _, count = receipt.partition(".")
     return int(message_id), int(count)
+
+
+def remove_all(connection: sqlite3.Connection, names: Iterable[str]) -> None:
+    """Remove all that is in these queues."""
+    connection.executemany(_REMOVE_ALL, [(name,) for name in names])
 
 
 def depth(connection: sqlite3.Connection, name: str) -> int:

@@ -15,7 +15,7 @@ from tickwright.adapters.embedded.database import Database
 from tickwright.adapters.embedded.messages import SetAside, Taking, queue_name
 from tickwright.domain import limits
 from tickwright.domain.instants import Instant
-from tickwright.domain.lanes import Lane
+from tickwright.domain.lanes import LANES, Lane
 from tickwright.domain.pools import LAMBDA
 from tickwright.ports.clock import Clock
 from tickwright.ports.faults import QueueUnavailable
@@ -55,6 +55,10 @@ class EmbeddedQueue:
 
     async def prepare(self, pool: str) -> None:
         """Nothing: a pool's messages are told from others by their queue's name."""
+
+    async def remove(self, pool: str) -> None:
+        """A pool's queues are its messages."""
+        await self._write(partial(messages.remove_all, names=[queue_name(pool, lane) for lane in LANES]))
 
     async def receive(
         self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA

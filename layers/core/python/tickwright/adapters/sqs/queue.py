@@ -50,6 +50,7 @@ _OUT_OF_HAND: Final = frozenset(
     }
 )
 _EXISTS: Final = frozenset({"QueueAlreadyExists", "QueueNameExists"})
+_RESTS: Final = frozenset({"AWS.SimpleQueueService.QueueDeletedRecently", "QueueDeletedRecently"})
 _NO_QUEUE: Final = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
 
 Place = tuple[str, Lane]  # a pool's key, and a lane of it
@@ -145,8 +146,9 @@ class SqsQueue:
         except ClientError as error:
             if code_of(error) not in _NO_QUEUE:
                 raise
-            # Somebody has removed a pool's queue: that is no reason to keep the other pools waiting.
-            _LOG.error("There is no queue for lane %s of the pool %s; put the pool again.", place[1].value, place[0])
+            # Its pool was deleted, or somebody has removed it: that is no reason to keep the other pools waiting.
+            said = "There is no queue for lane %s of the pool %s; put the pool again if it was not deleted."
+            _LOG.error(said, place[1].value, place[0])
             return list(batch)
         return [batch[int(failed["Id"])] for failed in answer.get("Failed", [])]
 
@@ -263,10 +265,21 @@ class SqsQueue:
             try:
                 await self._ask("create_queue", request)
             except ClientError as error:
+                if code_of(error) in _RESTS:
+                    raise QueueUnavailable(f"the pool {pool} was removed a moment ago") from error
                 if code_of(error) not in _EXISTS:
                     raise
                 url = self._urls.of((pool, lane))
                 await self._ask("set_queue_attributes", {"QueueUrl": url, "Attributes": request["Attributes"]})
+
+    async def remove(self, pool: str) -> None:
+        """Each lane's queue; one that is gone already is no error."""
+        for lane in LANES:
+            try:
+                await self._ask("delete_queue", {"QueueUrl": self._urls.of((pool, lane))})
+            except ClientError as error:
+                if code_of(error) not in _NO_QUEUE:
+                    raise
 
     async def _ask(self, operation: str, request: Mapping[str, Any]) -> Answer:
         return await self._persistence.persist(operation, lambda: self._calls(operation, request))

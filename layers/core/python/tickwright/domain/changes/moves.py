@@ -164,7 +164,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expire:
-    """End what has not started by its run deadline."""
+    """End what has not started by its run deadline, or what no machine can start since its pool was deleted."""
 
     ref: ExecutionRef
     seen_state: State
@@ -172,6 +172,7 @@ class Expire:
     now: Instant
     owed: frozenset[Owed]
     ttl: int | None
+    reason: Reason = Reason.EXPIRED
 
     def decide(self, old: Execution | None) -> Execution | None:
         """As it was seen, and not running."""
@@ -179,11 +180,11 @@ class Expire:
         if old is None or not permitted(old, Event.EXPIRE, State.DEAD, by):
             return None
         dead = ended(old, State.DEAD, self.now, self.owed, self.ttl)
-        return replace(dead, reason=Reason.EXPIRED, failed_at=self.now)
+        return replace(dead, reason=self.reason, failed_at=self.now)
 
     def mine(self, old: Execution) -> bool:
-        """Expired at the epoch that was seen."""
-        return old.state is State.DEAD and old.reason is Reason.EXPIRED and old.lease_epoch == self.seen_epoch
+        """Ended so at the epoch that was seen."""
+        return old.state is State.DEAD and old.reason is self.reason and old.lease_epoch == self.seen_epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,6 +94,7 @@ _POOL = Shape(
         Field("description", "description", TEXT),
         Field("created_at", "createdAt", NUMBER),
         Field("version", "version", NUMBER),
+        Field("deleted_at", "deletedAt", NUMBER),
     ),
 )
 
@@ -164,8 +165,9 @@ def rotation_from_item(item: Item) -> Rotation:
 
 
 def pool_to_item(pool: Pool) -> Item:
-    """A tenant's pool."""
-    return _POOL.attributes(pool) | keys.pool(pool.tenant_id, pool.name)
+    """A tenant's pool; one that was deleted is to be forgotten."""
+    ttl = {} if pool.forgotten_at is None else {"ttl": wire.ttl(pool.forgotten_at)}
+    return _POOL.attributes(pool) | keys.pool(pool.tenant_id, pool.name) | ttl
 
 
 def pool_from_item(item: Item) -> Pool:

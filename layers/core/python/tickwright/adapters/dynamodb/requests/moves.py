@@ -8,7 +8,7 @@ from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain import limits
 from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
-from tickwright.domain.executions import Discarded, Reason
+from tickwright.domain.executions import Discarded
 from tickwright.domain.transitions import State
 
 
@@ -78,7 +78,7 @@ def expire(change: Expire) -> Request:
     values = {
         "seenState": wire.text(change.seen_state.value),
         "seenEpoch": wire.number(change.seen_epoch),
-        "reason": wire.text(Reason.EXPIRED.value),
+        "reason": wire.text(change.reason.value),
     }
     return of_execution(change.ref, write, values | end_values(change.now, change.owed, change.ttl))
 
