@@ -27,12 +27,13 @@ from tickwright.domain.executions import Execution, Noted, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.transitions import State
+from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.queue import Hint
 from tickwright.ports.runner import Invocation
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.hints import hint_of
-from tickwright.services.report import Extended, report, report_failure, report_heartbeat, report_success
+from tickwright.services.report import Extended, heartbeat, report, report_failure, report_heartbeat, report_success
 
 FLAKY = Failure(error=an_error("Flaky", "over there"))
 
@@ -254,6 +255,23 @@ async def test_a_heartbeat_that_meets_the_hand_over_holds_to_the_lease_all_the_s
     assert row.lease_until == told.until
     assert world.telemetry.counts[EventName.EXECUTION_HANDED_OVER] == 1
     assert world.clock.now() + lease_over_ms(world) in {page.check_at for page in await world.pages()}
+
+
+@pytest.mark.sem("SEM-LEASE-3")
+async def test_a_heartbeat_that_loses_to_another_each_time_is_to_be_sent_again(world: World) -> None:
+    """Somebody else keeps the lease all the time: it is told that it did not come through, not that it is lost."""
+    held = await running(world, timeoutSec=43_200)
+
+    async def another() -> None:
+        world.clock.advance(1)
+        await heartbeat(world.kit, held, held.lease_epoch)
+        tap.happens = another
+
+    tap = First(another)
+    with pytest.raises(StoreUnavailable, match="by others"):
+        await report_heartbeat(world.a_process(tap), TENANT, held.ref.id, epoch=1, worker="w")
+
+    assert (await world.only_execution()).lease_until == world.clock.now() + world.durations.lease_ms
 
 
 @pytest.mark.sem("SEM-HANDOVER-1")
