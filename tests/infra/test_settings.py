@@ -1,11 +1,13 @@
 """Settings: what AWS would refuse an hour later, or what would starve a lane, is refused when it is read."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
 
+from infra.context import ROOT
 from infra.settings import LANES, STAGES, Settings, settings_of
 
 PROD = STAGES["prod"]
@@ -42,6 +44,25 @@ def test_settings_that_would_starve_something_are_refused(change: Change) -> Non
     """Found while reading, rather than in a deployment that fails or in a lane that stands still."""
     with pytest.raises(AssertionError):
         change()
+
+
+def test_the_page_on_workers_says_how_much_room_claims_have() -> None:
+    """Who plans a fleet of machines reads it there."""
+    page = (ROOT / "docs" / "workers.md").read_text(encoding="utf-8")
+    section = page.partition("## Claims that wait")[2].partition("\n## ")[0]
+
+    seats, reserved = (
+        {
+            stage: int(number)
+            for number, stage in re.findall(r"(\d+) in (\w+)", section.partition(word)[2].partition(")")[0])
+        }
+        for word in ("*seats*", "reserved concurrency")
+    )
+
+    assert seats == {name: one.claim_seats for name, one in STAGES.items()}
+    assert reserved == {
+        name: one.claim.reserved_concurrency for name, one in STAGES.items() if one.claim.reserved_concurrency
+    }
 
 
 def test_a_stage_that_nobody_defined_ends_the_build_with_those_that_exist() -> None:
