@@ -85,6 +85,15 @@ def _states() -> Iterator[tuple[State, dict[str, Any]]]:
     yield State.DEAD, {"finished_at": NOW, "ttl": TTL, "discarded": Discarded(at=NOW, reason="not wanted")}
 
 
+def _heartbeats(old: Execution, epoch: Epoch, lease: Instant) -> Iterator[Heartbeat]:
+    """With and without what it notes, and over what."""
+    plain = Heartbeat(ref=old.ref, epoch=epoch, now=NOW, lease_until=LATER)
+    noting = replace(plain, noted=Noted(checkpoint="1"))
+    yield from (plain, noting, replace(plain, seen_lease_until=lease))
+    for seen in (None, old.noted or Noted(progress=0.25), Noted(progress=0.5)):
+        yield replace(noting, seen_lease_until=lease, seen_noted=seen)
+
+
 def changes_of(old: Execution) -> Iterator[Any]:
     """Each change as it fits, in every form, and missing by one thing at a time."""
     ref, fits, misses = old.ref, old.lease_epoch, Epoch(old.lease_epoch - 1)
@@ -101,11 +110,7 @@ def changes_of(old: Execution) -> Iterator[Any]:
             clock_error_ms=CLOCK_ERROR_MS,
         )
     for epoch in (fits, misses):
-        yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER)
-        yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=Noted(checkpoint="1"))
-        yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, seen_lease_until=lease)
-        noted = Noted(checkpoint="1")
-        yield Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=noted, seen_lease_until=lease)
+        yield from _heartbeats(old, epoch, lease)
         yield StrikeOwed(ref=ref, seen_epoch=epoch, ttl=TTL + 1)
         yield Redrive(ref=ref, seen_epoch=epoch, now=NOW, attempts=3, run_deadline_at=LATER)
         yield Discard(ref=ref, seen_epoch=epoch, now=NOW, reason="nobody wants it")

@@ -1,11 +1,12 @@
 """What a run notes while it runs: kept with its lease, shown, handed to the next attempt, gone with a success."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
 
 from tests.support.builders import TENANT
-from tests.support.faulty import AnswerT, Call, Recorder
+from tests.support.faulty import AnswerT, Call, Interject, Recorder
 from tests.support.kits import World
 from tests.support.steps import MINUTE, a_worker, claimed, for_a_while, lease_over_ms, running
 from tickwright.domain.attempts import Failure, Fatal, RetryLater, Success, UserResult, a_note, an_error
@@ -93,6 +94,25 @@ async def test_a_tenants_own_worker_notes_what_it_says_and_leaves_the_rest(world
         await report_heartbeat(world.kit, TENANT, held.ref.id, epoch=1, worker="w", noted=noted)
 
     assert (await world.executions())[0].noted == Noted(progress=0.75, checkpoint='{"row":7}')
+
+
+@pytest.mark.sem("SEM-CHECKPOINT-1")
+@pytest.mark.parametrize("before_ms", [0, 5_000, 299_000], ids=["at once", "soon", "where no lease can move"])
+@pytest.mark.parametrize("old", [None, NOTED], ids=["the first note", "another note"])
+async def test_of_two_heartbeats_at_once_neither_loses_what_the_other_notes(
+    world: World, before_ms: int, old: Noted | None
+) -> None:
+    """One has read, the other is written, then the first: it brings no older checkpoint back over the newer."""
+    held = await running(world)
+    beat = partial(report_heartbeat, world.kit, TENANT, held.ref.id, epoch=1, worker="w")
+    for _ in range(6):  # kept up to its deadline, five minutes from its claim
+        world.clock.advance(before_ms // 6)
+        await beat(noted=old)
+    other = Interject("write", lambda: beat(noted=Noted(checkpoint='{"row":8}')))
+
+    await report_heartbeat(world.a_process(other), TENANT, held.ref.id, epoch=1, worker="w", noted=Noted(progress=0.75))
+
+    assert (await world.executions())[0].noted == Noted(progress=0.75, checkpoint='{"row":8}')
 
 
 @pytest.mark.sem("SEM-CHECKPOINT-1", "SEM-LEASE-3")

@@ -74,7 +74,7 @@ def asked(epoch: Epoch, seen: State, lease_until: Instant) -> Iterator[Asked]:
     for noted in (None, TOLD):
         beat = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=noted)
         yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch)
-        beat = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=noted, seen_lease_until=lease_until)
+        beat = replace(beat, seen_lease_until=lease_until, seen_noted=NOTED)
         yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch, None, lease_until)
     yield Asked(Succeed(ref=ref, epoch=epoch, result="1", **END), Event.SUCCEED, State.SUCCEEDED, epoch)
     for how, target in ((lose, State.RETRY), (die, State.DEAD)):

@@ -32,6 +32,7 @@ TTL = TICK // 1_000 + 30 * 86_400
 FIRST, SECOND = Epoch(1), Epoch(2)
 ERROR = ErrorSummary(error_class="ValueError", message="Grüße: no such file", fingerprint="0f")
 NOTED = Noted(progress=0.1 + 0.2, checkpoint='{"row": 7, "said": "世界"}')
+BEFORE = Noted(progress=0.5, checkpoint="7")
 ENDS: dict[str, Any] = {"now": NOW, "owed": frozenset(), "ttl": TTL}
 OWES: dict[str, Any] = {"now": NOW, "owed": frozenset({Owed.ACTIVE, Owed.DEAD_LETTER}), "ttl": None}
 
@@ -147,8 +148,29 @@ OF_EXECUTIONS = (
             noted=NOTED,
             seen_lease_until=Instant(TICK + LEASE_MS),
         ),
-        accepts=replace(RUNNING, noted=Noted(checkpoint="1")),
-        refuses=(LATER_EPOCH, CANCELLING, SUCCEEDED, replace(RUNNING, lease_until=NOW)),
+        accepts=RUNNING,
+        refuses=(LATER_EPOCH, CANCELLING, replace(RUNNING, lease_until=NOW), replace(RUNNING, noted=BEFORE)),
+        again=True,
+    ),
+    Case(
+        name="heartbeat that notes over what was seen",
+        change=Heartbeat(
+            ref=REF,
+            epoch=FIRST,
+            now=NOW,
+            lease_until=Instant(NOW + LEASE_MS),
+            noted=NOTED,
+            seen_lease_until=Instant(TICK + LEASE_MS),
+            seen_noted=BEFORE,
+        ),
+        accepts=replace(RUNNING, noted=BEFORE),
+        refuses=(
+            replace(LATER_EPOCH, noted=BEFORE),
+            replace(RUNNING, lease_until=NOW, noted=BEFORE),
+            RUNNING,
+            replace(RUNNING, noted=Noted(checkpoint=BEFORE.checkpoint)),
+            replace(RUNNING, noted=replace(BEFORE, checkpoint="8")),
+        ),
         again=True,
     ),
     Case(

@@ -202,7 +202,7 @@ async def report_heartbeat(  # noqa: PLR0913 - a report names its run, its fence
 ) -> Extended | Refusal:
     """A heartbeat from a tenant's own worker; what it says nothing of stays noted as it was.
 
-    It moves the lease that it has read: where another was quicker, it reads again.
+    It moves the lease that it has read, and notes over what it has read: where another was quicker, it reads again.
     """
     for _ in range(_READS_MAX):
         execution = await get_execution(kit, tenant_id, execution_id)
@@ -226,7 +226,13 @@ async def _kept(kit: Kit, execution: Execution, noted: Noted | None) -> Extended
     if until <= now:
         return OUT_OF_TIME
     change = Heartbeat(
-        ref=execution.ref, epoch=execution.lease_epoch, now=now, lease_until=until, noted=noted, seen_lease_until=seen
+        ref=execution.ref,
+        epoch=execution.lease_epoch,
+        now=now,
+        lease_until=until,
+        noted=noted,
+        seen_lease_until=seen,
+        seen_noted=execution.noted,
     )
     # Before the write: dying in between, the page finds the lease as it was, and is put off.
     if seen is not None and change.decide(execution) is not None and seen - until > 2 * kit.durations.clock_error_ms:

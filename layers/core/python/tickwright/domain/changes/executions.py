@@ -159,6 +159,7 @@ class Heartbeat:
 
     What it notes takes the place of what was noted; None leaves that as it is. With `seen_lease_until` it moves that
     very lease or none: of a run that goes on elsewhere, its worker and whoever has it may both be about to move it.
+    What it notes then takes the place of `seen_noted` alone: two leases may be alike, as at the attempt's deadline.
     """
 
     ref: ExecutionRef
@@ -167,12 +168,13 @@ class Heartbeat:
     lease_until: Instant
     noted: Noted | None = None
     seen_lease_until: Instant | None = None
+    seen_noted: Noted | None = None
 
     def decide(self, old: Execution | None) -> Execution | None:
         """The holder, in time."""
         if old is None or not permitted(old, Event.HEARTBEAT, State.RUNNING, By(epoch=self.epoch, now=self.now)):
             return None
-        if self.seen_lease_until is not None and self.seen_lease_until != old.lease_until:
+        if self.seen_lease_until is not None and not self._stands(old):
             return None
         return replace(old, lease_until=self.lease_until, noted=self.noted or old.noted)
 
@@ -181,6 +183,10 @@ class Heartbeat:
         moved = old.state is State.RUNNING and old.lease_epoch == self.epoch and old.lease_until == self.lease_until
         noted = self.noted is None or self.noted == old.noted
         return self.seen_lease_until is not None and moved and noted
+
+    def _stands(self, old: Execution) -> bool:
+        """Whether what was seen is still there."""
+        return old.lease_until == self.seen_lease_until and (self.noted is None or old.noted == self.seen_noted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,8 +52,20 @@ HEARTBEAT_OF_SEEN = Write(
     moves=(Event.HEARTBEAT, State.RUNNING),
 )
 HEARTBEAT_OF_SEEN_NOTING = Write(
-    says="Both: of the very lease that was seen, with what the holder notes.",
-    condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil",
+    says="Both: of the very lease that was seen, with what the holder notes, where nothing was noted.",
+    condition="""
+        #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
+        AND attribute_not_exists(#noted)
+    """,
+    update="SET #leaseUntil = :leaseUntil, #noted = :noted",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+)
+HEARTBEAT_OF_SEEN_NOTING_OVER = Write(
+    says="The same over what was seen to be noted: what somebody else has noted meanwhile is not lost.",
+    condition="""
+        #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
+        AND #noted = :seenNoted
+    """,
     update="SET #leaseUntil = :leaseUntil, #noted = :noted",
     moves=(Event.HEARTBEAT, State.RUNNING),
 )

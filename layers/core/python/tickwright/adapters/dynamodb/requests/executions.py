@@ -48,7 +48,7 @@ def claim(change: Claim) -> Request:
 
 
 def heartbeat(change: Heartbeat) -> Request:
-    """A heartbeat, by whether it notes anything, or names the lease that it moves."""
+    """A heartbeat, by whether it notes anything, and over what, or names the lease that it moves."""
     values = {
         "epoch": wire.number(change.epoch),
         "now": wire.number(change.now),
@@ -59,6 +59,9 @@ def heartbeat(change: Heartbeat) -> Request:
     if change.noted is not None:
         values["noted"] = items.noted_value(change.noted)
     form = _HEARTBEAT[change.seen_lease_until is not None, change.noted is not None]
+    if form is expressions.HEARTBEAT_OF_SEEN_NOTING and change.seen_noted is not None:
+        values["seenNoted"] = items.noted_value(change.seen_noted)
+        form = expressions.HEARTBEAT_OF_SEEN_NOTING_OVER
     return of_execution(change.ref, form, values)
 
 
