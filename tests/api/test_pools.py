@@ -188,6 +188,7 @@ async def test_a_machine_claims_runs_and_reports(acme: Client) -> None:
         "nightly", "billing.nightly", run["scheduledTime"],
     )  # fmt: skip
     assert (told["attempt"], told["maxAttempts"], told["leaseEpoch"], told["checkpoint"]) == (1, 3, 1, None)
+    assert told["alone"] is False
     assert 55 < told["leaseSec"] <= 60
     assert 595 < told["timeSec"] <= 600
     assert told["heartbeatSec"] == 15
@@ -209,6 +210,21 @@ async def test_the_next_machine_is_told_the_checkpoint(acme: Client) -> None:
     (next_told,) = await claimed(acme, workerId="gpu-2", waitSec=5)
 
     assert (next_told["attempt"], next_told["leaseEpoch"], next_told["checkpoint"]) == (2, 2, {"at": "row 7"})
+
+
+@pytest.mark.sem("SEM-POOL-2", "SEM-SDK-17")
+async def test_a_machine_is_told_of_a_run_whose_child_died_that_it_is_to_be_alone(acme: Client) -> None:
+    """It may be what ended the workers before; what failed by itself is called as usual."""
+    await a_pool(acme)
+    await a_run(acme, retryPolicy={"backoff": {"initialSec": 0}})
+    said = []
+    for epoch, error_class in ((1, "OSError"), (2, "ChildKilled"), (3, "OSError")):
+        (told,) = await claimed(acme, waitSec=5)
+        said.append(told["alone"])
+        body = {"leaseEpoch": epoch, "error": {"class": error_class, "message": "cut"}}
+        await acme.post(f"/v1/executions/{told['executionId']}/fail", body)
+
+    assert said == [False, False, True]
 
 
 @pytest.mark.sem("SEM-POOL-3")

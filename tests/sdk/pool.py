@@ -34,6 +34,7 @@ def a_claim(number: int = 1, *, beat_s: float = 0.2, lease_s: float = 1.0, time_
         "leaseSec": min(lease_s, time_s),
         "timeSec": time_s,
         "checkpoint": None,
+        "alone": False,
         "traceparent": "00-1-1-01",
         "payload": {"n": number},
     } | more

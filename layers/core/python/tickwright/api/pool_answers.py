@@ -38,7 +38,7 @@ class ClaimJson(TypedDict):
 
     `leaseEpoch` goes with everything that it reports. `leaseSec` and `timeSec`: how long after this answer the lease
     and the attempt's time end, for a machine whose clock is not right. `checkpoint`: what an attempt before it noted
-    last.
+    last. `alone`: it was lost with its worker twice in a row, and is to be called in a process of its own.
     """
 
     executionId: str
@@ -55,6 +55,7 @@ class ClaimJson(TypedDict):
     timeSec: float
     heartbeatSec: float
     checkpoint: Any
+    alone: bool
     traceparent: str
     payload: Any
 

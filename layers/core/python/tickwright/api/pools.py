@@ -17,6 +17,7 @@ from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.job_rules import LANES_FOR_TENANTS
 from tickwright.domain.pools import Pool
+from tickwright.domain.suspects import is_suspect
 from tickwright.domain.traces import traceparent
 from tickwright.services.kit import Kit
 from tickwright.services.pools import delete_pool, get_pool, list_pools, put_pool
@@ -116,6 +117,7 @@ def _claim_json(kit: Kit, grant: Grant) -> ClaimJson:
         "timeSec": max(0, deadline - now) / _MS_IN_S,
         "heartbeatSec": kit.durations.heartbeat_ms / _MS_IN_S,
         "checkpoint": checkpoint_json(execution.noted),
+        "alone": is_suspect(execution),
         "traceparent": traceparent(execution.ref, execution.lease_epoch),
         "payload": json.loads(spec.payload),
     }
