@@ -65,7 +65,7 @@ def test_looks_for_the_sake_of_a_neighbour_tell_nobody_again() -> None:
 @pytest.mark.sem("SEM-JOURNAL-2")
 def test_a_retry_is_told_of_from_its_own_time_on() -> None:
     """However long its page has been looked at: at the first look after its time, not when its age has doubled."""
-    at = an_execution().created_at + 10 * HOUR
+    at = Instant(an_execution().created_at + 10 * HOUR)
     retry = an_execution(state=State.RETRY, attempt=1, retry_at=at)
     page = a_page(check_at=at, looks=40, looked_at=Instant(at - 1))
 

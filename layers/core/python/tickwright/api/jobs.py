@@ -27,7 +27,7 @@ from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
 from tickwright.domain.secrets import edit_problems
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
-from tickwright.services.jobs import JobView, active_runs, get_job, get_version, list_jobs, list_versions
+from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions, with_its_run
 from tickwright.services.named_calendars import calendars_named, calendars_of_edit
 from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import Edit, cross_check
@@ -85,9 +85,7 @@ async def _outcome(call: Call, value: object, request: RequestKey) -> OutcomeJso
 
 async def _seen(call: Call, submitted: Submitted) -> JobView:
     """The job as a GET would show it: it may have fired already."""
-    head = submitted.head
-    active = await active_runs(call.kit, [head])
-    return JobView(head=head, definition=submitted.definition, active=active.get(head.job_id))
+    return await with_its_run(call.kit, JobView(head=submitted.head, definition=submitted.definition))
 
 
 async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
@@ -137,7 +135,7 @@ async def list_all(call: Call) -> Response:
 
 async def get(call: Call) -> Response:
     """GET /v1/jobs/{jobId}."""
-    return _shown(await get_job(call.kit, call.tenant_id, _id(call)))
+    return await _shown(call, await get_job(call.kit, call.tenant_id, _id(call)))
 
 
 async def replace(call: Call) -> Response:
@@ -176,8 +174,8 @@ async def _edit(call: Call, body: JobBody, view: JobView) -> Response:
     if validate_only.is_asked(call):
         edit = Edit(job_id=_id(call), spec=spec, if_match=if_match, effective_from=effective_from, drops_waiting=drops)
         return await validate_only.would_edit(call, edit)
-    return _shown(
-        await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match, effective_from, drops_waiting=drops)
+    return await _shown(
+        call, await edit_job(call.kit, call.tenant_id, _id(call), spec, if_match, effective_from, drops_waiting=drops)
     )
 
 
@@ -242,7 +240,7 @@ async def resume(call: Call) -> Response:
 
 
 async def _change(call: Call, change: Change) -> Response:
-    return _shown(await change(call.kit, call.tenant_id, _id(call), version_demanded(call.request)))
+    return await _shown(call, await change(call.kit, call.tenant_id, _id(call), version_demanded(call.request)))
 
 
 async def run(call: Call) -> Response:
@@ -256,5 +254,5 @@ def _id(call: Call) -> JobId:
     return JobId(call.params["jobId"])
 
 
-def _shown(outcome: JobView | Refusal) -> Response:
-    return shown(job_json(granted(outcome)))
+async def _shown(call: Call, outcome: JobView | Refusal) -> Response:
+    return shown(job_json(await with_its_run(call.kit, granted(outcome))))

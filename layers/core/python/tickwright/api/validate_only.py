@@ -14,6 +14,7 @@ from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.job_lint import job_lint
 from tickwright.domain.jobs import JobSpec
 from tickwright.domain.schedules import from_compact
+from tickwright.services.jobs import with_its_run
 from tickwright.services.named_calendars import calendars_named
 from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import Edit, Question, name_refusal, preview_edit, preview_schedule
@@ -60,7 +61,7 @@ async def would_edit(call: Call, asked: Edit) -> Response:
         "ticksBefore": _times(edit.before),
         "ticksAfter": _times(edit.after),
     }
-    etag = job_json(edit.view)["etag"]
+    etag = job_json(await with_its_run(call.kit, edit.view))["etag"]
     return json_response(200, answer, {"ETag": etag})
 
 

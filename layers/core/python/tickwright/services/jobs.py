@@ -20,7 +20,10 @@ from tickwright.services.kit import Kit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
-    """A job: its moving head, its newest definition, and its run that is unfinished, where it lets none beside it."""
+    """A job: its moving head and its newest definition.
+
+    `active`: its run that is unfinished, where it lets none beside it and that was looked for.
+    """
 
     head: Head
     definition: Definition
@@ -52,10 +55,15 @@ async def view_of(kit: Kit, head: Head) -> JobView:
     """A head with its definition, which was written in the same transaction."""
     definition = await kit.store.definition(head.job_id, head.definition_version)
     assert definition is not None
-    return JobView(head=head, definition=definition, active=(await active_runs(kit, [head])).get(head.job_id))
+    return JobView(head=head, definition=definition)
 
 
-async def active_runs(kit: Kit, heads: Sequence[Head]) -> dict[JobId, ExecutionRef]:
+async def with_its_run(kit: Kit, view: JobView) -> JobView:
+    """The job with its run that is unfinished, if there is one: whoever only changes a job need not know."""
+    return replace(view, active=(await _active_runs(kit, [view.head])).get(view.head.job_id))
+
+
+async def _active_runs(kit: Kit, heads: Sequence[Head]) -> dict[JobId, ExecutionRef]:
     """The runs that occupy these jobs: a head names the last one until the next, so each is looked at."""
     refs = [ExecutionRef(head.job_id, key_of_occupant(head.active)) for head in heads if head.active is not None]
     found = await kit.store.executions(refs) if refs else {}
@@ -107,7 +115,7 @@ async def list_jobs(  # noqa: PLR0913 - a list takes its filters
     heads = await kit.store.heads(page.items)
     mine = [head for job_id in page.items if (head := heads.get(job_id)) is not None and head.tenant_id == tenant_id]
     wanted = [head for head in mine if status is None or head.status is status]
-    active = await active_runs(kit, wanted)
+    active = await _active_runs(kit, wanted)
     views = [
         JobView(head=head, definition=await _light_definition(kit, head), active=active.get(head.job_id))
         for head in wanted
