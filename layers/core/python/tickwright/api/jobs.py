@@ -27,7 +27,7 @@ from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
 from tickwright.domain.secrets import edit_problems
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
-from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions, with_its_run
+from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions, with_its_run, with_runs
 from tickwright.services.named_calendars import calendars_named, calendars_of_edit
 from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import Edit, cross_check
@@ -127,7 +127,7 @@ async def list_all(call: Call) -> Response:
         tag=query.tag,
     )
     answer: JobsJson = {
-        "jobs": [job_summary_json(view) for view in page.items],
+        "jobs": [job_summary_json(view) for view in await with_runs(call.kit, page.items)],
         "nextToken": call.next_token(page.next_key),
     }
     return json_response(200, answer)

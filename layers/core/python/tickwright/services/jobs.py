@@ -58,16 +58,22 @@ async def view_of(kit: Kit, head: Head) -> JobView:
     return JobView(head=head, definition=definition)
 
 
-async def with_its_run(kit: Kit, view: JobView) -> JobView:
-    """The job with its run that is unfinished, if there is one: whoever only changes a job need not know."""
-    return replace(view, active=(await _active_runs(kit, [view.head])).get(view.head.job_id))
+async def with_runs(kit: Kit, views: Sequence[JobView]) -> list[JobView]:
+    """The jobs with their runs that are unfinished: whoever only changes a job need not know.
 
-
-async def _active_runs(kit: Kit, heads: Sequence[Head]) -> dict[JobId, ExecutionRef]:
-    """The runs that occupy these jobs: a head names the last one until the next, so each is looked at."""
+    A head names the last run until the next, so each is looked at.
+    """
+    heads = [view.head for view in views]
     refs = [ExecutionRef(head.job_id, key_of_occupant(head.active)) for head in heads if head.active is not None]
     found = await kit.store.executions(refs) if refs else {}
-    return {ref.job_id: ref for ref, execution in found.items() if not execution.is_terminal}
+    active = {ref.job_id: ref for ref, execution in found.items() if not execution.is_terminal}
+    return [replace(view, active=active.get(view.head.job_id)) for view in views]
+
+
+async def with_its_run(kit: Kit, view: JobView) -> JobView:
+    """The same for one."""
+    (seen,) = await with_runs(kit, [view])
+    return seen
 
 
 async def get_version(kit: Kit, tenant_id: TenantId, job_id: str, version: int) -> Definition | Refusal:
@@ -114,20 +120,14 @@ async def list_jobs(  # noqa: PLR0913 - a list takes its filters
     page = await kit.store.jobs_eventually(tenant_id, limit=limit, prefix=prefix, after_key=after_key)
     heads = await kit.store.heads(page.items)
     mine = [head for job_id in page.items if (head := heads.get(job_id)) is not None and head.tenant_id == tenant_id]
-    wanted = [head for head in mine if status is None or head.status is status]
-    active = await _active_runs(kit, wanted)
-    views = [
-        JobView(head=head, definition=await _light_definition(kit, head), active=active.get(head.job_id))
-        for head in wanted
-    ]
+    views = [_light(await view_of(kit, head)) for head in mine if status is None or head.status is status]
     return Listing(items=[v for v in views if tag is None or tag in v.definition.spec.tags], next_key=page.next_key)
 
 
-async def _light_definition(kit: Kit, head: Head) -> Definition:
+def _light(view: JobView) -> JobView:
     """Without its payload: a thousand of the largest would not fit into a function's memory, and no list shows them."""
-    definition = await kit.store.definition(head.job_id, head.definition_version)
-    assert definition is not None
-    return replace(definition, spec=replace(definition.spec, payload="null"))
+    definition = view.definition
+    return replace(view, definition=replace(definition, spec=replace(definition.spec, payload="null")))
 
 
 async def list_executions(
