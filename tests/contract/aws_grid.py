@@ -221,9 +221,9 @@ def rewrites(old: Head) -> Iterator[Rewrite]:
     )
     paused = replace(due, status=JobStatus.PAUSED, next_run_at=None, bucket=None, run_deadline_s=None, paused_at=NOW)
     paused = replace(paused, held=Instant(NOW + 1))
-    for new, pins, seen in product((due, paused), (False, True), (None, NOW, Instant(NOW + 1))):
-        yield Rewrite(new=replace(new, version=3), seen_version=2, seen_fired_through=seen, pins_fired=pins)
-    yield Rewrite(new=replace(due, version=2), seen_version=1, seen_fired_through=None, pins_fired=False)
+    for new, pins, seen in product((due, paused), (False, True), (None, old.next_run_at, Instant(NOW + 1))):
+        yield Rewrite(new=replace(new, version=3), seen_version=2, seen_next_run_at=seen, pins_decision=pins)
+    yield Rewrite(new=replace(due, version=2), seen_version=1, seen_next_run_at=None, pins_decision=False)
 
 
 def cases_of_heads() -> Iterator[Case]:

@@ -167,8 +167,8 @@ def rewrites(draw: st.DrawFn, old: Head) -> Rewrite:
     return Rewrite(
         new=new,
         seen_version=seen_version,
-        seen_fired_through=draw(mostly(old.fired_through, NOW, None)),
-        pins_fired=draw(st.booleans()),
+        seen_next_run_at=draw(mostly(old.next_run_at, NOW, None)),
+        pins_decision=draw(st.booleans()),
     )
 
 

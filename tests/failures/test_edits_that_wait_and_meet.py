@@ -214,7 +214,7 @@ async def test_an_edit_from_now_on_or_from_before_counts_at_once(world: World) -
 
 @pytest.mark.sem("SEM-TICK-2")
 async def test_a_scheduler_that_passed_a_tick_over_goes_on_when_an_edit_brings_it_back(world: World) -> None:
-    """The edit was computed from the head before, and its process dies after the write: the same scheduler goes on."""
+    """An edit that does not ask what was decided meanwhile brings it back: the scheduler steps past it and goes on."""
     job = await world.submit(schedule={"every": "PT1M"}, catchup={"mode": "none"})
     world.clock.advance(3 * MINUTE - 10_000)
     memory = Memory()
@@ -222,7 +222,7 @@ async def test_a_scheduler_that_passed_a_tick_over_goes_on_when_an_edit_brings_i
     spec = world.spec(schedule={"every": "PT1M", "endAt": world.text(3 * MINUTE)}, catchup={"mode": "none"})
     definition = Definition(job_id=job.job_id, version=2, tenant_id=TENANT, created_at=world.clock.now(), spec=spec)
     new = replace(with_plan(job, definition), version=2)
-    edit = Rewrite(new=new, seen_version=1, seen_fired_through=None, pins_fired=True)
+    edit = Rewrite(new=new, seen_version=1, seen_next_run_at=None, pins_decision=False)
     await world.kit.store.write_together([edit, PutDefinition(definition=definition)])
     assert (await world.head(job.job_id)).next_run_at == job.next_run_at
 

@@ -149,7 +149,7 @@ def _pause_forgets() -> None:
     decide = heads.Rewrite.decide
 
     def decided(change: heads.Rewrite, old: Head | None) -> Head | None:
-        return decide(replace(change, pins_fired=False), old)
+        return decide(replace(change, pins_decision=False), old)
 
     chaos.put(heads.Rewrite, "decide", decided)
 

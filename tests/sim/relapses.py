@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tests.chaos.plants import put
-from tickwright.domain import repairs
-from tickwright.domain.changes import executions
+from tickwright.domain import repairs, ticks
+from tickwright.domain.changes import executions, heads
 from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
@@ -69,12 +69,23 @@ def _held_tick_forgotten() -> None:
 
 def _ahead_edit_settles() -> None:
     """An edit that was made ahead of its time settles what is before that for every schedule, a newer one too."""
-    edited = change_job.edited_next
+    edited = ticks.edited_next
 
     def following(head: Head, schedule: Schedule, now: Instant, **_how: bool) -> Instant | None:
         return edited(head, schedule, now, is_new=False)
 
     put(change_job, "edited_next", following)
+
+
+def _edit_forgets_passed() -> None:
+    """A write that computes where a job goes on asks what was decided since, not what was passed over."""
+    decide = heads.Rewrite.decide
+
+    def decided(change: heads.Rewrite, old: Head | None) -> Head | None:
+        moved_on = old is not None and old.passed_through is not None and old.passed_through >= (old.fired_through or 0)
+        return decide(replace(change, pins_decision=change.pins_decision and not moved_on), old)
+
+    put(heads.Rewrite, "decide", decided)
 
 
 RELAPSES: Mapping[str, Callable[[], None]] = {
@@ -83,4 +94,5 @@ RELAPSES: Mapping[str, Callable[[], None]] = {
     "dropped-while-taken-off": _dropped_while_taken_off,
     "held-tick-forgotten": _held_tick_forgotten,
     "ahead-edit-settles": _ahead_edit_settles,
+    "edit-forgets-passed": _edit_forgets_passed,
 }

@@ -41,6 +41,8 @@ SHOWN_BY: Mapping[str, str] = {
     "refused-tombstone-is-done": "NoStartAfterCancelAck",
     "pause-forgets": "NothingBroke",
     "held-tick-forgotten": "NextTickIsRight",
+    "ahead-edit-settles": "NextTickIsRight",
+    "edit-forgets-passed": "NextTickIsRight",
 }
 # What no search has met so far: for those the tests of the services and of the domain stand.
 NOT_FOUND = frozenset({"waiting-retry-is-claimed", "dropped-while-taken-off"})

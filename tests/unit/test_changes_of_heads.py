@@ -134,17 +134,19 @@ def test_a_decision_is_never_taken_for_ones_own(head: Head) -> None:
 
 
 @pytest.mark.sem("SEM-CANCEL-1")
-@pytest.mark.parametrize("pins_fired", [True, False])
-def test_an_edit_is_applied_to_the_version_that_was_read(pins_fired: bool) -> None:  # noqa: FBT001 - a parameter
+@pytest.mark.parametrize("pins_decision", [True, False])
+def test_an_edit_is_applied_to_the_version_that_was_read(pins_decision: bool) -> None:  # noqa: FBT001 - a parameter
     """Where it has computed the next tick, also only to the last decision that was read."""
     new = a_head(version=2, next_run_at=NEXT, write_token=an_id(8))
-    rewrite = Rewrite(new=new, seen_version=1, seen_fired_through=BEFORE, pins_fired=pins_fired)
+    rewrite = Rewrite(new=new, seen_version=1, seen_next_run_at=TICK, pins_decision=pins_decision)
     decided_since = replace(FIRED, fired_through=TICK, next_run_at=NEXT)
+    passed_over_since = replace(FIRED, passed_through=TICK, next_run_at=NEXT)
 
     assert rewrite.decide(replace(FIRED, version=2)) is None
     assert rewrite.decide(None) is None
     assert rewrite.decide(FIRED) is not None
-    assert (rewrite.decide(decided_since) is None) == pins_fired
+    assert (rewrite.decide(decided_since) is None) == pins_decision
+    assert (rewrite.decide(passed_over_since) is None) == pins_decision
 
 
 def test_an_edit_keeps_all_that_the_scheduler_owns() -> None:
@@ -158,7 +160,7 @@ def test_an_edit_keeps_all_that_the_scheduler_owns() -> None:
         write_token=an_id(8),
     )
 
-    written = Rewrite(new=new, seen_version=1, seen_fired_through=BEFORE, pins_fired=True).decide(FIRED)
+    written = Rewrite(new=new, seen_version=1, seen_next_run_at=TICK, pins_decision=True).decide(FIRED)
 
     assert written is not None
     for field in fields(Head):
@@ -169,7 +171,7 @@ def test_an_edit_keeps_all_that_the_scheduler_owns() -> None:
 def test_an_edit_knows_its_own_trace_by_its_token() -> None:
     """Another's write of the same version is not mine."""
     new = a_head(version=2, write_token=an_id(8))
-    rewrite = Rewrite(new=new, seen_version=1, seen_fired_through=None, pins_fired=True)
+    rewrite = Rewrite(new=new, seen_version=1, seen_next_run_at=a_head().next_run_at, pins_decision=True)
     written = rewrite.decide(a_head())
     assert written is not None
 

@@ -72,8 +72,8 @@ JUMPED = replace(
 REWRITE = Rewrite(
     new=a_head(version=2, status=JobStatus.PAUSED, paused_at=NOW, write_token=an_id(8)),
     seen_version=1,
-    seen_fired_through=None,
-    pins_fired=True,
+    seen_next_run_at=TICK,
+    pins_decision=True,
 )
 RENEW = RenewBucket(bucket=3, holder="loop-1", epoch=Epoch(4), rvn=an_id(23), tzdata="2026.3")
 OCCUPY = Occupy(job_id=JOB, version=1, seen_active=None, active=OCCUPANT)
@@ -128,7 +128,7 @@ OF_HEADS = (
     ),
     Case(
         name="rewrite, whatever was decided meanwhile",
-        change=replace(REWRITE, pins_fired=False),
+        change=replace(REWRITE, pins_decision=False),
         accepts=replace(FIRED, active=OCCUPANT, passed_through=TICK),
         refuses=(replace(HEAD, version=2),),
         again=True,

@@ -97,7 +97,7 @@ async def test_a_paused_job_leaves_the_index_and_a_resumed_one_returns(store: St
     while_paused = await due(store)
     resumed = replace(a_head(), version=3, write_token=an_id(11), next_run_at=Instant(TICK + 60_000))
 
-    await store.write(Rewrite(new=resumed, seen_version=2, seen_fired_through=None, pins_fired=True))
+    await store.write(Rewrite(new=resumed, seen_version=2, seen_next_run_at=None, pins_decision=True))
 
     assert while_paused == []
     assert await due(store) == [JOB]
@@ -205,7 +205,7 @@ async def test_a_job_that_is_renamed_moves_in_its_tenants_list(store: Store) -> 
     await bring(store, a_head(listed_as="old"))
     renamed = a_head(listed_as="new", version=2, write_token=an_id(12))
 
-    await store.write(Rewrite(new=renamed, seen_version=1, seen_fired_through=None, pins_fired=True))
+    await store.write(Rewrite(new=renamed, seen_version=1, seen_next_run_at=renamed.next_run_at, pins_decision=True))
 
     assert list((await store.jobs_eventually(TENANT, limit=10, prefix="old")).items) == []
     assert list((await store.jobs_eventually(TENANT, limit=10, prefix="new")).items) == [JOB]

@@ -226,7 +226,7 @@ def test_a_decision_and_a_cancel_of_the_job_are_in_one_order(place: Place[Store]
 
     def cancel(turn: int) -> Rewrite:
         new = a_head(job_id=a_job_id(turn), status=JobStatus.CANCELLED, version=2, write_token=an_id(turn))
-        return Rewrite(new=new, seen_version=1, seen_fired_through=None, pins_fired=False)
+        return Rewrite(new=new, seen_version=1, seen_next_run_at=None, pins_decision=False)
 
     def advance(turn: int) -> AnyChange:
         return replace(ADVANCE, job_id=a_job_id(turn))
@@ -247,7 +247,7 @@ async def increment(store: Store, turn: int, *, by: int) -> int:
         head = await store.head(JOB)
         assert head is not None
         new = replace(head, version=head.version + 1, write_token=f"{by}.{turn}")
-        rewrite = Rewrite(new=new, seen_version=head.version, seen_fired_through=None, pins_fired=True)
+        rewrite = Rewrite(new=new, seen_version=head.version, seen_next_run_at=head.next_run_at, pins_decision=True)
         if isinstance(await store.write(rewrite), Applied):
             return tries
     raise TimeoutError(f"contender {by} never won")
@@ -299,7 +299,7 @@ def test_no_run_comes_into_being_after_its_job_was_cancelled(place: Place[Store]
 
     async def cancel_and_look(store: Store, turn: int) -> bool:
         new = a_head(job_id=a_job_id(turn), status=JobStatus.CANCELLED, version=2, write_token=an_id(turn))
-        await store.write(Rewrite(new=new, seen_version=1, seen_fired_through=None, pins_fired=False))
+        await store.write(Rewrite(new=new, seen_version=1, seen_next_run_at=None, pins_decision=False))
         return await store.execution(a_ref(turn)) is not None
 
     async def run_now(store: Store, turn: int) -> bool:

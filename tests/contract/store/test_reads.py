@@ -84,7 +84,7 @@ async def test_a_read_shows_the_write_before_it(store: Store) -> None:
 
     for version in range(1, 51):
         new = replace(head, version=version + 1, write_token=f"token-{version}")
-        await store.write(Rewrite(new=new, seen_version=version, seen_fired_through=None, pins_fired=True))
+        await store.write(Rewrite(new=new, seen_version=version, seen_next_run_at=head.next_run_at, pins_decision=True))
         seen.append((await store.head(JOB), (await store.heads([JOB]))[JOB]))
 
     assert seen == [(expected, expected) for expected in _versions(head, 50)]

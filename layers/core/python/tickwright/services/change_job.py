@@ -53,7 +53,7 @@ async def cancel_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
         return head
     if head.status is not JobStatus.CANCELLED:
         new = replace(_next_version(kit, head), status=JobStatus.CANCELLED, bucket=None, next_run_at=None)
-        written = await _write(kit, head, new, [], pins_fired=False)
+        written = await _write(kit, head, new, [], pins_decision=False)
         if isinstance(written, Refusal):
             return written
         head = written
@@ -81,7 +81,7 @@ async def pause_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int | 
 async def _try_pause(kit: Kit, head: Head) -> Head | Refusal:
     if head.status is JobStatus.PAUSED:
         return head
-    return await _write(kit, head, _paused(kit, head, kit.clock.now()), [], pins_fired=True)
+    return await _write(kit, head, _paused(kit, head, kit.clock.now()), [], pins_decision=True)
 
 
 def _paused(kit: Kit, head: Head, now: Instant) -> Head:
@@ -113,7 +113,7 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
     new = replace(_next_version(kit, head), paused_at=None, held=None, settled_through=settled)
     new = due_at(new, resumed_at(head, now), buckets=kit.buckets)
     # Nothing is decided while a job is paused, so the last decision that was read is the last.
-    written = await _write(kit, head, new, await _paused_row(kit, head, now), pins_fired=True)
+    written = await _write(kit, head, new, await _paused_row(kit, head, now), pins_decision=True)
     if isinstance(written, Refusal):
         return written
     await fire_if_near(kit, written)
@@ -211,11 +211,11 @@ async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant
     beside = [PutDefinition(definition=definition), *_renames(head, old.definition.spec.name, spec.name)]
     if effective_from is None or effective_from <= now:
         held = await _paused_row(kit, head, now)
-        return await _write(kit, head, _edited(kit, head, definition, now), [*beside, *held], pins_fired=True)
+        return await _write(kit, head, _edited(kit, head, definition, now), [*beside, *held], pins_decision=True)
     refusal = wait_refusal(old, spec, effective_from)
     if refusal is not None:
         return refusal
-    return await _write(kit, head, _to_be_edited(kit, head, definition, effective_from), beside, pins_fired=True)
+    return await _write(kit, head, _to_be_edited(kit, head, definition, effective_from), beside, pins_decision=True)
 
 
 def waiting_refusal(head: Head, now: Instant, *, drops_waiting: bool) -> Refusal | None:
@@ -311,9 +311,13 @@ def _next_version(kit: Kit, head: Head) -> Head:
     return replace(head, version=head.version + 1, write_token=kit.entropy.token())
 
 
-async def _write(kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange], *, pins_fired: bool) -> Head | Refusal:
+async def _write(
+    kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange], *, pins_decision: bool
+) -> Head | Refusal:
     """Write the head, and what belongs to it in the same transaction."""
-    rewrite = Rewrite(new=new, seen_version=head.version, seen_fired_through=head.fired_through, pins_fired=pins_fired)
+    rewrite = Rewrite(
+        new=new, seen_version=head.version, seen_next_run_at=head.next_run_at, pins_decision=pins_decision
+    )
     outcomes: Sequence[Any] = (
         await kit.store.write_together([rewrite, *beside]) if beside else [await kit.store.write(rewrite)]
     )

@@ -47,7 +47,7 @@ async def switch(kit: Kit, head: Head, beside: Sequence[AnyChange] = ()) -> Head
 
 async def _write(kit: Kit, head: Head, new: Head, beside: Sequence[AnyChange] = ()) -> Head | None:
     raised = replace(new, version=head.version + 1, write_token=kit.entropy.token())
-    rewrite = Rewrite(new=raised, seen_version=head.version, seen_fired_through=head.fired_through, pins_fired=True)
+    rewrite = Rewrite(new=raised, seen_version=head.version, seen_next_run_at=head.next_run_at, pins_decision=True)
     if not beside:
         outcome = await kit.store.write(rewrite)
         return outcome.new if isinstance(outcome, Applied) else None

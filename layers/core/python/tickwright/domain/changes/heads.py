@@ -123,8 +123,8 @@ class Rewrite:
 
     new: Head
     seen_version: int
-    seen_fired_through: Instant | None
-    pins_fired: bool  # a write that computes nextRunAt must see the last decision
+    seen_next_run_at: Instant | None
+    pins_decision: bool  # a write that computes nextRunAt must have seen the last decision, and each moves nextRunAt on
 
     def __post_init__(self) -> None:
         """The version rises by one."""
@@ -143,7 +143,7 @@ class Rewrite:
         """
         if old is None or old.version != self.seen_version:
             return None
-        if self.pins_fired and old.fired_through != self.seen_fired_through:
+        if self.pins_decision and old.next_run_at != self.seen_next_run_at:
             return None
         return replace(
             self.new,

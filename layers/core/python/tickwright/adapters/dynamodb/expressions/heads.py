@@ -162,18 +162,18 @@ REWRITE: Final = {
     )
     for due, update in _REWRITES.items()
 }
-REWRITE_NEVER_FIRED: Final = {
+REWRITE_NOT_DUE: Final = {
     due: Write(
-        says="A write that computes nextRunAt must have seen the last decision; here: that there was none yet.",
-        condition="#version = :seenVersion AND attribute_not_exists(#firedThrough)",
+        says="A write that computes nextRunAt must have seen the last decision; while a job is not due, there is none.",
+        condition="#version = :seenVersion AND attribute_not_exists(#nextRunAt)",
         update=update,
     )
     for due, update in _REWRITES.items()
 }
-REWRITE_FIRED: Final = {
+REWRITE_AS_DUE: Final = {
     due: Write(
-        says="A write that computes nextRunAt must have seen the last decision.",
-        condition="#version = :seenVersion AND #firedThrough = :seenFiredThrough",
+        says="A write that computes nextRunAt must have seen the last decision: each moves it on.",
+        condition="#version = :seenVersion AND #nextRunAt = :seenNextRunAt",
         update=update,
     )
     for due, update in _REWRITES.items()

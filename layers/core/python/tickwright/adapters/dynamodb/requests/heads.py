@@ -110,12 +110,12 @@ def rewrite(change: Rewrite) -> Request:
     if new.next_run_at is not None:
         values |= {"bucket": items.due_value(new), "nextRunAt": wire.number(new.next_run_at)}
         values["tzdata"] = wire.text(new.tzdata)
-    if not change.pins_fired:
+    if not change.pins_decision:
         return _of_head(change.job_id, expressions.REWRITE[due], values)
-    if change.seen_fired_through is None:
-        return _of_head(change.job_id, expressions.REWRITE_NEVER_FIRED[due], values)
-    values["seenFiredThrough"] = wire.number(change.seen_fired_through)
-    return _of_head(change.job_id, expressions.REWRITE_FIRED[due], values)
+    if change.seen_next_run_at is None:
+        return _of_head(change.job_id, expressions.REWRITE_NOT_DUE[due], values)
+    values["seenNextRunAt"] = wire.number(change.seen_next_run_at)
+    return _of_head(change.job_id, expressions.REWRITE_AS_DUE[due], values)
 
 
 def occupy(change: Occupy) -> Request:
