@@ -322,3 +322,20 @@ async def test_a_claim_without_a_seat_is_told_when_to_come_again(acme: Client, a
     assert int(refused.headers["Retry-After"]) > 0
     assert (empty.status, empty.json["executions"]) == (200, [])
     assert (granted.status, len(granted.json["executions"])) == (200, 1)
+
+
+@pytest.mark.sem("SEM-SECRET-3", "SEM-CHECKPOINT-1")
+async def test_a_machine_is_given_what_nobody_else_is_shown(acme: Client) -> None:
+    """The payload and the checkpoint of the attempt before, whole; whoever looks at the run sees masks."""
+    await a_pool(acme)
+    payload, secrets = {"card": "4111-1111", "n": 7}, ["/payload/card"]
+    await a_run(acme, payload=payload, secrets=secrets, retryPolicy={"backoff": {"initialSec": 0}})
+    (told,) = await claimed(acme)
+    path, beat = f"/v1/executions/{told['executionId']}", {"workerId": "gpu-1", "leaseEpoch": 1}
+    await acme.send("POST", f"{path}/heartbeat", beat | {"checkpoint": payload})
+    failed = await acme.send("POST", f"{path}/fail", {"leaseEpoch": 1, "error": {"class": "Flaky"}})
+
+    (again,) = await claimed(acme, waitSec=5)
+
+    assert failed.json["checkpoint"] == {"card": "********", "n": 7}
+    assert (again["payload"], again["checkpoint"]) == (payload, payload)

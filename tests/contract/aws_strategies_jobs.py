@@ -122,7 +122,12 @@ def definitions(draw: st.DrawFn) -> Definition:
         tags=draw(st.sampled_from([(), ("a", "b")])),
     )
     return Definition(
-        job_id=draw(job_ids), version=draw(st.integers(1, 3)), tenant_id=TENANT, created_at=NOW, spec=spec
+        job_id=draw(job_ids),
+        version=draw(st.integers(1, 3)),
+        tenant_id=TENANT,
+        created_at=NOW,
+        spec=spec,
+        named_before=draw(st.sampled_from([(), (("/payload/ü", 2), ("/payload/a~1b", 1))])),
     )
 
 

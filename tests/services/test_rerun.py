@@ -254,5 +254,5 @@ async def test_a_dead_rerun_is_shown_with_its_own_payload(world: World) -> None:
     letter = await inspect(world.kit, TENANT, dead.ref.id)
 
     assert not isinstance(letter, Refusal)
-    assert letter.definition is not None
-    assert letter.definition.spec.payload == '{"rows":8}'
+    assert letter.spec is not None
+    assert letter.spec.payload == '{"rows":8}'

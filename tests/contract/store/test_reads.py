@@ -112,6 +112,7 @@ async def test_a_definition_comes_back_with_its_nulls_numbers_and_letters(store:
     definition = replace(
         base,
         spec=replace(base.spec, source=given, target=replace(base.spec.target, settings=given), payload='{"ü": 1}'),
+        named_before=(("/payload/ü", 1), ("/payload/a~1b", 3)),
     )
 
     await bring(store, definition)

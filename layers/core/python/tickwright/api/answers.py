@@ -183,6 +183,7 @@ class ExecutionJson(ExecutionFieldsJson):
     """An execution: one tick of a job, or one run that somebody asked for.
 
     `checkpoint`: what its last holder noted of it, for the next attempt; a success forgets it, and `progress` too.
+    `result`, `checkpoint` and `error` have their job's secrets masked; the next attempt is handed the checkpoint whole.
     """
 
     error: FullErrorJson | None

@@ -168,7 +168,8 @@ class JobBody(Shape):
     secrets: Annotated[list[Pointer], Field(max_length=2 * limits.SECRETS_MAX)] | None = Field(
         default=None,
         description=f"RFC 6901 pointers to at most {limits.SECRETS_MAX} values of the payload or the target that "
-        f"nobody is shown. Answers have {MASK!r} in their place, as in that of headers such as Authorization.",
+        f"nobody is shown. Answers have {MASK!r} in their place, as in that of headers such as Authorization, "
+        "and where the values come back in a result, an error, a checkpoint or a log.",
     )
 
 

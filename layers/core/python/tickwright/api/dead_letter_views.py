@@ -18,21 +18,21 @@ from tickwright.api.etags import etag_of
 from tickwright.api.exchange import as_json
 from tickwright.api.views import execution_json, execution_summary_json, time_json
 from tickwright.domain.dead_letters import DeadFilter, DeadGroup, fingerprint_of
-from tickwright.domain.executions import Execution
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.redrive_orders import Order
 from tickwright.domain.secrets import masked
+from tickwright.domain.shown import Shown
 from tickwright.services.dead_letters import Counted, DeadLetter
 
 
-def dead_letter_summary_json(execution: Execution) -> DeadLetterSummaryJson:
+def dead_letter_summary_json(execution: Shown) -> DeadLetterSummaryJson:
     """One in a list."""
     return {"fingerprint": fingerprint_of(execution), "execution": execution_summary_json(execution)}
 
 
 def dead_letter_json(letter: DeadLetter) -> DeadLetterJson:
     """One, with what it was given."""
-    spec = None if letter.definition is None else masked(letter.definition.spec, letter.secrets)
+    spec = None if letter.spec is None else masked(letter.spec)
     return {
         "fingerprint": fingerprint_of(letter.execution),
         "execution": execution_json(letter.execution),

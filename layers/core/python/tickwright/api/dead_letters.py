@@ -43,6 +43,7 @@ from tickwright.domain.redrive_orders import Canary
 from tickwright.services.dead_letters import count_dead, discard_each, discard_found, group_dead, inspect, list_dead
 from tickwright.services.redrive_orders import Ordered, cancel_order, get_order, list_orders, order_redrive
 from tickwright.services.rerun import Edited, given_to, payload_problems, rerun
+from tickwright.services.shown import as_listed, as_shown
 
 _FOUND, _BODY = "query:", "/filter/"
 
@@ -53,7 +54,7 @@ async def list_all(call: Call) -> Response:
     wanted, after_key = _wanted(query, _FOUND), call.after_key(query.next_token)
     page = await list_dead(call.kit, call.tenant_id, wanted, limit=query.limit, after_key=after_key)
     answer: DeadLettersJson = {
-        "deadLetters": [dead_letter_summary_json(execution) for execution in page.items],
+        "deadLetters": [dead_letter_summary_json(letter) for letter in await as_listed(call.kit, page.items)],
         "nextToken": call.next_token(page.next_key),
     }
     return json_response(200, answer)
@@ -175,8 +176,8 @@ async def run_again(call: Call) -> Response:
     if problems := payload_problems(given, text):
         raise invalid_fields(problems)
     edited, request = Edited(payload=text, reason=body.reason), optional_key(call.request, call.value)
-    new = execution_json(granted(await rerun(call.kit, call.tenant_id, execution_id, edited, request)))
-    return created(f"/v1/executions/{new['executionId']}", new)
+    new = granted(await rerun(call.kit, call.tenant_id, execution_id, edited, request))
+    return created(f"/v1/executions/{new.ref.id}", execution_json(await as_shown(call.kit, new)))
 
 
 def _wanted(asked: Wanted, at: str) -> DeadFilter:

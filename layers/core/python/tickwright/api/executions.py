@@ -23,6 +23,7 @@ from tickwright.services.jobs import explain_execution, get_execution, list_atte
 from tickwright.services.redrive import redrive as redrive_execution
 from tickwright.services.report import report_failure, report_heartbeat, report_success
 from tickwright.services.run_logs import list_logs
+from tickwright.services.shown import as_listed, as_shown
 
 # One that has ended changes only by a redrive; one that has not may change within a second. A poller that is offline
 # for a while may show what it had.
@@ -37,19 +38,19 @@ async def list_of_job(call: Call) -> Response:
     after_key = call.after_key(query.next_token)
     job_id = JobId(call.params["jobId"])
     page = await list_executions(call.kit, call.tenant_id, job_id, limit=query.limit, after_key=after_key)
-    return _page(call, granted(page))
+    return await _page(call, granted(page))
 
 
 async def list_those_that_need_attention(call: Call) -> Response:
     """GET /v1/executions?attention=true."""
     query = call.asked(AttentionQuery)
     after_key = call.after_key(query.next_token)
-    return _page(call, await list_attention(call.kit, call.tenant_id, limit=query.limit, after_key=after_key))
+    return await _page(call, await list_attention(call.kit, call.tenant_id, limit=query.limit, after_key=after_key))
 
 
-def _page(call: Call, page: Listing[Execution]) -> Response:
+async def _page(call: Call, page: Listing[Execution]) -> Response:
     answer: ExecutionsJson = {
-        "executions": [execution_summary_json(execution) for execution in page.items],
+        "executions": [execution_summary_json(execution) for execution in await as_listed(call.kit, page.items)],
         "nextToken": call.next_token(page.next_key),
     }
     return json_response(200, answer)
@@ -57,7 +58,7 @@ def _page(call: Call, page: Listing[Execution]) -> Response:
 
 async def get(call: Call) -> Response:
     """GET /v1/executions/{executionId}."""
-    return _shown(await get_execution(call.kit, call.tenant_id, _id(call)))
+    return await _shown(call, await get_execution(call.kit, call.tenant_id, _id(call)))
 
 
 async def explain(call: Call) -> Response:
@@ -88,13 +89,13 @@ async def logs(call: Call) -> Response:
 
 async def cancel(call: Call) -> Response:
     """POST /v1/executions/{executionId}/cancel."""
-    return _shown(await cancel_execution(call.kit, call.tenant_id, _id(call)))
+    return await _shown(call, await cancel_execution(call.kit, call.tenant_id, _id(call)))
 
 
 async def redrive(call: Call) -> Response:
     """POST /v1/executions/{executionId}/redrive."""
     request = optional_key(call.request, call.value)
-    return _shown(await redrive_execution(call.kit, call.tenant_id, _id(call), request))
+    return await _shown(call, await redrive_execution(call.kit, call.tenant_id, _id(call), request))
 
 
 async def heartbeat(call: Call) -> Response:
@@ -114,7 +115,9 @@ async def complete(call: Call) -> Response:
     result = _result(body)
     epoch = Epoch(body.lease_epoch)
     said = _said(body)
-    return _shown(await report_success(call.kit, call.tenant_id, _id(call), epoch=epoch, result=result, said=said))
+    return await _shown(
+        call, await report_success(call.kit, call.tenant_id, _id(call), epoch=epoch, result=result, said=said)
+    )
 
 
 async def fail(call: Call) -> Response:
@@ -122,7 +125,9 @@ async def fail(call: Call) -> Response:
     body = call.read(FailBody)
     epoch = Epoch(body.lease_epoch)
     failed, said = _failed(body), _said(body)
-    return _shown(await report_failure(call.kit, call.tenant_id, _id(call), epoch=epoch, failed=failed, said=said))
+    return await _shown(
+        call, await report_failure(call.kit, call.tenant_id, _id(call), epoch=epoch, failed=failed, said=said)
+    )
 
 
 def _said(body: CompleteBody | FailBody) -> Tail:
@@ -173,6 +178,6 @@ def _id(call: Call) -> str:
     return call.params["executionId"]
 
 
-def _shown(outcome: Execution | Refusal) -> Response:
-    execution = granted(outcome)
+async def _shown(call: Call, outcome: Execution | Refusal) -> Response:
+    execution = await as_shown(call.kit, granted(outcome))
     return shown(execution_json(execution), _CACHE_ENDED if execution.is_terminal else _CACHE_OPEN)

@@ -25,13 +25,23 @@ from tickwright.domain.jobs import JobSpec
 from tickwright.domain.limits import EFFECTIVE_AHEAD_S_MAX, STANDARD
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
-from tickwright.domain.secrets import edit_problems
-from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
-from tickwright.services.jobs import JobView, get_job, get_version, list_jobs, list_versions, with_its_run, with_runs
+from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job, secrets_problems
+from tickwright.services.hidden import hidden_by_now
+from tickwright.services.jobs import (
+    JobView,
+    get_job,
+    get_newest,
+    get_version,
+    list_jobs,
+    list_versions,
+    with_its_run,
+    with_runs,
+)
 from tickwright.services.named_calendars import calendars_named, calendars_of_edit
 from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import Edit, cross_check
 from tickwright.services.run_now import run_now
+from tickwright.services.shown import as_shown
 from tickwright.services.submit import RequestKey, Submitted, submit
 
 REPLAYED = {"Idempotent-Replayed": "true"}
@@ -84,8 +94,10 @@ async def _outcome(call: Call, value: object, request: RequestKey) -> OutcomeJso
 
 
 async def _seen(call: Call, submitted: Submitted) -> JobView:
-    """The job as a GET would show it: it may have fired already."""
-    return await with_its_run(call.kit, JobView(head=submitted.head, definition=submitted.definition))
+    """The job as a GET would show it: it may have fired already, and hide by now what it did not when it was new."""
+    head, definition = submitted.head, submitted.definition
+    hidden = await hidden_by_now(call.kit, head.job_id, definition.version) if submitted.replayed else ()
+    return await with_its_run(call.kit, JobView(head=head, definition=definition, hidden=hidden))
 
 
 async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
@@ -164,7 +176,7 @@ async def _edit(call: Call, body: JobBody, view: JobView) -> Response:
     """Put the body in place of the job that was seen; an If-Match of `*` is for whichever version that is."""
     if_match = version_demanded(call.request) or view.head.version
     spec = read_shaped(call, body, _id(call), call.kit.clock.now())
-    if problems := edit_problems(view.definition.spec, spec):
+    if problems := await secrets_problems(call.kit, view, spec):
         raise invalid_fields(problems)
     check_target(call, spec)
     granted(await calendars_of_edit(call.kit, call.tenant_id, _id(call), from_compact(spec.schedule)))
@@ -197,14 +209,14 @@ async def list_of_versions(call: Call) -> Response:
     query = call.asked(Query)
     before = call.after_key(query.next_token)
     limit = min(query.limit, _VERSIONS_A_PAGE)
-    secrets = await _secrets(call)
+    newest = granted(await get_newest(call.kit, call.tenant_id, _id(call)))
     page = granted(
         await list_versions(
             call.kit, call.tenant_id, _id(call), limit=limit, before=None if before is None else int(before)
         )
     )
     answer: VersionsJson = {
-        "versions": [version_json(definition, secrets) for definition in page.items],
+        "versions": [version_json(definition, newest) for definition in page.items],
         "nextToken": call.next_token(page.next_key),
     }
     return json_response(200, answer)
@@ -214,14 +226,9 @@ async def get_one_version(call: Call) -> Response:
     """GET /v1/jobs/{jobId}/versions/{version}."""
     text = call.params["version"]
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _VERSION_DIGITS else 0
-    secrets = await _secrets(call)
+    newest = granted(await get_newest(call.kit, call.tenant_id, _id(call)))
     version = granted(await get_version(call.kit, call.tenant_id, _id(call), number))
-    return json_response(200, version_json(version, secrets))
-
-
-async def _secrets(call: Call) -> tuple[str, ...]:
-    """What the job calls secret now; it may not have done so when a version was written."""
-    return granted(await get_job(call.kit, call.tenant_id, _id(call))).definition.spec.secrets
+    return json_response(200, version_json(version, newest))
 
 
 async def end(call: Call) -> Response:
@@ -247,7 +254,7 @@ async def run(call: Call) -> Response:
     """POST /v1/jobs/{jobId}/run."""
     request = optional_key(call.request, call.value)
     execution = granted(await run_now(call.kit, call.tenant_id, _id(call), request))
-    return created(f"/v1/executions/{execution.ref.id}", execution_json(execution))
+    return created(f"/v1/executions/{execution.ref.id}", execution_json(await as_shown(call.kit, execution)))
 
 
 def _id(call: Call) -> JobId:

@@ -30,6 +30,7 @@ from tickwright.api.answers import (
 from tickwright.api.etags import etag_of
 from tickwright.api.exchange import as_json
 from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, PassedOver
+from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.job_lint import job_lint
@@ -37,6 +38,7 @@ from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
 from tickwright.domain.retry import RetryPolicy
 from tickwright.domain.schedules import Cron, LintNote, explain, from_compact, is_hashed, lint
 from tickwright.domain.secrets import masked
+from tickwright.domain.shown import Shown
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.services.jobs import JobView
 from tickwright.services.preview import Previewed
@@ -49,7 +51,7 @@ def job_json(view: JobView) -> JobJson:
     schedule, hashed = from_compact(head.schedule), is_hashed(definition.spec.source)
     shown: JobJson = {
         **_moving(view),
-        **spec_json(definition.spec),
+        **spec_json(definition.spec, view.hidden),
         "explanation": list(explain(schedule)),
         "lint": _notes((*lint(schedule, hashed=hashed), *job_lint(definition.spec, definition.created_at))),
         "etag": "",
@@ -58,20 +60,20 @@ def job_json(view: JobView) -> JobJson:
     return shown
 
 
-def version_json(definition: Definition, secrets: Iterable[str]) -> VersionJson:
-    """One version of a job: what its tenant wanted, and since when that stands written; `secrets`: of the job now."""
-    shown = spec_members(masked(definition.spec, secrets))
+def version_json(definition: Definition, newest: Definition) -> VersionJson:
+    """One version of a job, and since when it stands; `newest`: its job's, which says what is hidden."""
+    shown = spec_json(definition.spec, hidden_in(definition.version, newest))
     return {**shown, "definitionVersion": definition.version, "createdAt": to_rfc3339(definition.created_at)}
 
 
 def job_summary_json(view: JobView) -> JobSummaryJson:
     """A job in a list."""
-    return {**_moving(view), **_spec_fields(masked(view.definition.spec))}
+    return {**_moving(view), **_spec_fields(masked(view.definition.spec, view.hidden))}
 
 
-def spec_json(spec: JobSpec) -> SpecJson:
-    """A job as its tenant wants it, with a mask for each of its secrets."""
-    return spec_members(masked(spec))
+def spec_json(spec: JobSpec, hidden: Iterable[str] = ()) -> SpecJson:
+    """A job as its tenant wants it, with a mask for each of its secrets, and for what else is hidden of it."""
+    return spec_members(masked(spec, hidden))
 
 
 def spec_members(spec: JobSpec) -> SpecJson:
@@ -79,7 +81,7 @@ def spec_members(spec: JobSpec) -> SpecJson:
     return {**_spec_fields(spec), "payload": json.loads(spec.payload)}
 
 
-def execution_json(execution: Execution) -> ExecutionJson:
+def execution_json(execution: Shown) -> ExecutionJson:
     """An execution, whole."""
     error = execution.error
     shown: ExecutionJson = {
@@ -94,7 +96,7 @@ def execution_json(execution: Execution) -> ExecutionJson:
     return shown
 
 
-def execution_summary_json(execution: Execution) -> ExecutionSummaryJson:
+def execution_summary_json(execution: Shown) -> ExecutionSummaryJson:
     """An execution in a list."""
     error = None if execution.error is None else _error(execution.error)
     return {**_execution_fields(execution), "error": error}

@@ -5,7 +5,7 @@ discarded; only what stands there is found here. Promise: SEM-DLQ-1.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId
@@ -85,11 +85,10 @@ def _group(fingerprint: str, letters: list[Execution]) -> DeadGroup:
     first, last = newest[-1].failed_at, newest[0].failed_at
     assert first is not None
     assert last is not None
-    error = newest[0].error
-    return DeadGroup(
+    told = DeadGroup(
         fingerprint=fingerprint,
-        error_class=None if error is None else error.error_class,
-        message=None if error is None else error.message,
+        error_class=None,
+        message=None,
         count=len(newest),
         jobs=len(jobs),
         some_jobs=tuple(jobs[:GROUP_JOBS_MAX]),
@@ -97,3 +96,12 @@ def _group(fingerprint: str, letters: list[Execution]) -> DeadGroup:
         last_died_at=last,
         sample=tuple(letter.ref for letter in newest[:SAMPLE_MAX]),
     )
+    return told_by(told, newest[0])
+
+
+def told_by(group: DeadGroup, letter: Execution) -> DeadGroup:
+    """The group with the error of one of its own."""
+    error = letter.error
+    if error is None:
+        return group
+    return replace(group, error_class=error.error_class, message=error.message)

@@ -119,13 +119,17 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One version of a job. Immutable: written once, cached for ever."""
+    """One version of a job. Immutable: written once, cached for ever.
+
+    `named_before`: each pointer that an earlier version calls secret, and the last that does (domain/hidden.py).
+    """
 
     job_id: JobId
     version: int
     tenant_id: TenantId
     created_at: Instant
     spec: JobSpec
+    named_before: tuple[tuple[str, int], ...] = ()
 
 
 def reach_of(run_deadline_s: int | None, catch_up: CatchUp) -> int:

@@ -15,6 +15,7 @@ CHECKPOINT_BYTES_MAX = 4_096  # it is written again with each heartbeat that not
 LOG_BYTES_MAX = 16_384  # the end of what an attempt says; all of it is the business of a place for logs
 LOG_CHARS_ACCEPTED = 65_536  # of a log that is reported: its beginning is cut, as that of a target's own is
 SECRETS_MAX = 20
+SECRETS_EVER_MAX = 100  # of all versions of a job: with pointers of the longest they fit beside its payload
 POINTER_CHARS_MAX = 256
 ERROR_MESSAGE_CHARS_MAX = 2_000  # keeps the execution item at a few write units
 ERROR_TRACE_CHARS_MAX = 4_000

@@ -12,6 +12,7 @@ from typing import Final, cast
 
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, RetryLater, UserResult, an_error
+from tickwright.domain.executions import ErrorSummary
 from tickwright.domain.jobs import JobSpec, Target
 from tickwright.domain.outcomes import FieldProblem
 from tickwright.domain.problems import Problems
@@ -31,7 +32,10 @@ _NOWHERE: Final = object()
 _SHORTEST_FOUND = 4  # shorter values are in every text by chance, and masking them would leave nothing of it
 _VALUES_SOUGHT = 1_000  # of a secret that is a large object: the longest
 
-_BY_CHANCE: Final = frozenset({"null", "true", "false", '""', "{}", "[]"})  # as JSON: what says nothing by itself
+_DIGITS_FOUND = 4  # the same of numbers
+
+_SAYS_NOTHING: Final = frozenset({"null", '""', "{}", "[]"})  # as JSON, also under a name
+_BY_CHANCE: Final = _SAYS_NOTHING | {"true", "false"}
 
 Steps = tuple[str, ...]
 _Placed = tuple[str, str]  # where a value is, as a pointer, and the value as JSON
@@ -69,18 +73,24 @@ def _check_pointer(problems: Problems, at: str, pointer: str, document: Mapping[
         problems.add(at, "leads_nowhere", f"{pointer!r} names no value that can be hidden; correct or remove it.")
 
 
-def edit_problems(old: JobSpec, new: JobSpec) -> tuple[FieldProblem, ...]:
-    """What is wrong with an edit for the sake of the secrets that the job has.
+def edit_problems(old: JobSpec, new: JobSpec, ever: Iterable[str] = ()) -> tuple[FieldProblem, ...]:
+    """What is wrong with an edit for the sake of the secrets that the job has, and of those that it had: `ever`.
 
     The mask is no value, and a hidden value is not brought to light by no longer calling it a secret.
     """
     problems = Problems()
     before, after = _document_of(old), _document_of(new)
-    for pointer in old.secrets:
+    named = dict.fromkeys((*old.secrets, *ever))
+    if (count := len(named | dict.fromkeys(new.secrets))) > limits.SECRETS_EVER_MAX:
+        most = f"at most {limits.SECRETS_EVER_MAX} are kept; submit a new job."
+        problems.add("/secrets", "too_many", f"the versions of this job have named {count} in all, {most}")
+    for pointer in named:
         value = _found(after, _steps(pointer))
         if _holds_mask(value):
             problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
-        elif _shows(_placed(value, pointer), new, _placed(_found(before, _steps(pointer)), pointer)):
+        elif pointer in old.secrets and _shows(
+            _placed(value, pointer), new, _placed(_found(before, _steps(pointer)), pointer)
+        ):
             advice = "it is a secret until it has another value; keep it among /secrets, or send another value too."
             problems.add(pointer, "still_secret", advice)
     return tuple(problems.found)
@@ -126,7 +136,7 @@ def scrubbed(text: str, spec: JobSpec, *, is_cut: bool = False, goes_on: bool = 
     `is_cut`: it is the end of a longer one, and may begin in the middle of a secret; `goes_on`: it is the beginning of
     a longer one, and may end in the middle of one.
     """
-    values = _values(spec)
+    values = secret_words(spec)
     for value in values:
         text = text.replace(value, MASK)
     text = _without_an_end(text, values) if is_cut else text
@@ -137,13 +147,18 @@ def without_secrets(result: UserResult, spec: JobSpec) -> UserResult:
     """How an attempt ended, as it may be shown: user code may have put anything into its error."""
     if not isinstance(result, Failure | Fatal | RetryLater) or result.error is None:
         return result
-    error = result.error
+    told = error_without_secrets(result.error, spec)
+    # Its fingerprint is of what is shown.
+    made_anew = an_error(told.error_class, told.message, told.trace)
+    return result if told == result.error else replace(result, error=made_anew)
+
+
+def error_without_secrets(error: ErrorSummary, spec: JobSpec) -> ErrorSummary:
+    """The same error, with the fingerprint that it has."""
     name = scrubbed(error.error_class, spec, goes_on=len(error.error_class) >= limits.TAG_CHARS_MAX)
     message = scrubbed(error.message, spec, goes_on=len(error.message) >= limits.ERROR_MESSAGE_CHARS_MAX)
     trace = scrubbed(error.trace, spec, is_cut=len(error.trace) >= limits.ERROR_TRACE_CHARS_MAX)
-    if (name, message, trace) == (error.error_class, error.message, error.trace):
-        return result
-    return replace(result, error=an_error(name, message, trace))
+    return replace(error, error_class=name, message=message, trace=trace)
 
 
 def _without_an_end(text: str, values: Sequence[str]) -> str:
@@ -167,13 +182,30 @@ def _overlap(first: str, second: str) -> int:
     return 0 if at < 0 else len(end) - at
 
 
-def _values(spec: JobSpec) -> list[str]:
-    """What to look for, the longest first, so that none is found as a part of another."""
-    pointers = (*spec.secrets, *_secret_headers(spec.target))
-    document = _document_of(spec) if pointers else {}
-    leaves = {leaf for pointer in pointers for leaf in _leaves(_found(document, _steps(pointer)))}
+def secret_words(spec: JobSpec) -> list[str]:
+    """What to look for in a text, the longest first, so that none is found as a part of another."""
+    leaves = {leaf for _, value in _secret_values(spec) for leaf in _leaves(value)}
     words = {word for leaf in leaves for word in _written(leaf) if len(word) >= _SHORTEST_FOUND}
     return sorted(words, key=lambda word: (-len(word), word))[:_VALUES_SOUGHT]
+
+
+def secret_members(spec: JobSpec) -> frozenset[tuple[str, str]]:
+    """Each value that is secret, as JSON, under the name of the member that it is or lies in.
+
+    Where both are met together, even a value that is too short to look for in a text is no chance.
+    """
+    placed = [one for pointer, value in _secret_values(spec) for one in _placed(value, pointer)]
+    return frozenset((_member_name(at), value) for at, value in placed if value not in _SAYS_NOTHING)
+
+
+def _member_name(pointer: str) -> str:
+    return next(step for step in reversed(_steps(pointer)) if not _INDEX.fullmatch(step))
+
+
+def _secret_values(spec: JobSpec) -> list[tuple[str, object]]:
+    pointers = (*spec.secrets, *_secret_headers(spec.target))
+    document = _document_of(spec) if pointers else {}
+    return [(pointer, _found(document, _steps(pointer))) for pointer in pointers]
 
 
 def _written(leaf: object) -> Iterator[str]:
@@ -186,7 +218,9 @@ def _written(leaf: object) -> Iterator[str]:
         if (credentials := _CREDENTIALS.fullmatch(leaf)) is not None:
             yield credentials[1]
     elif isinstance(leaf, int | float) and not isinstance(leaf, bool):
-        yield json.dumps(leaf)
+        whole = isinstance(leaf, float) and leaf.is_integer()
+        forms = {json.dumps(leaf), str(int(leaf))} if whole else {json.dumps(leaf)}
+        yield from (form for form in forms if sum(map(str.isdigit, form)) >= _DIGITS_FOUND)
 
 
 def _secret_headers(target: Target) -> list[str]:

@@ -7,12 +7,12 @@ SEM-CANCEL-4, SEM-TIMEOUT-1, SEM-CHECKPOINT-1, SEM-HANDOVER-1.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, Success, UserResult, an_error
-from tickwright.domain.executions import Noted, Reason
+from tickwright.domain.executions import Execution, Noted, Reason
 from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
@@ -26,6 +26,7 @@ from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
 from tickwright.ports.runner import CANCELLED, DEADLINE, DRAINING, LEASE_LOST, Invocation, Runner
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim, while_held
+from tickwright.services.hidden import hiding_by_now
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import with_own_payload
 from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
@@ -125,9 +126,20 @@ async def _attempt(
         known = ", ".join(sorted(worker.runners))
         message = f"This worker runs no {given.spec.target.kind!r} targets, only {known}."
         return None, Fatal(error=an_error("UnknownTarget", message))
+    given = await _hiding(worker.kit, claimed.execution, given)
     attempt = _Attempt(worker=worker, claimed=claimed, log=log, lease_until=claimed.execution.lease_until)
     result = await attempt.run(runner, given)
     return attempt.lease_until, result if isinstance(result, Refusal) else without_secrets(result, given.spec)
+
+
+async def _hiding(kit: Kit, execution: Execution, given: Definition) -> Definition:
+    """With all that is hidden of it by now: a run that is tried again may have been given an old version."""
+    if execution.lease_epoch == 1:  # a first claim follows its decision
+        return given
+    try:
+        return replace(given, spec=await hiding_by_now(kit, execution, given.spec))
+    except Unavailable:  # no run is lost for it: what is shown of it is looked through again
+        return given
 
 
 async def what_to_run(kit: Kit, started: Started) -> Definition | Failure | Fatal:

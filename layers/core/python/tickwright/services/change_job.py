@@ -12,6 +12,7 @@ from tickwright.domain.changes.heads import PutDefinition, Rewrite
 from tickwright.domain.choice import gap_before
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import PassedOver, Reason
+from tickwright.domain.hidden import ever_named, named_up_to
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
@@ -19,9 +20,11 @@ from tickwright.domain.outcomes import NO_SUCH_JOB, Code, FieldProblem, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
 from tickwright.domain.pending import due_at, is_switch_due, schedule_of, with_plan
 from tickwright.domain.schedules import from_compact, next_tick
+from tickwright.domain.secrets import edit_problems
 from tickwright.domain.tenants import NameRecord, PutName
 from tickwright.domain.ticks import edited_next, range_row
 from tickwright.ports.store import AnyChange, Applied, Refused
+from tickwright.services.hidden import newest_of
 from tickwright.services.jobs import JobView, head_of, view_of
 from tickwright.services.kit import Kit
 from tickwright.services.renew import switch
@@ -195,18 +198,25 @@ async def editable(
     return waits or await view_of(kit, head)
 
 
+async def secrets_problems(kit: Kit, seen: JobView, spec: JobSpec) -> tuple[FieldProblem, ...]:
+    """What is wrong with an edit of the job that was seen, for the sake of what it hides or has hidden."""
+    hiding = replace(seen.definition.spec, secrets=seen.hidden)
+    return edit_problems(hiding, spec, ever_named(await newest_of(kit, seen.head)))
+
+
 async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant | None) -> Head | Refusal:
     now = kit.clock.now()
     if _has_come(head, now):
         # An edit whose time has come counts, whoever carries it out; what was asked for was read before it.
         return _conflict(await switch(kit, head, await _paused_row(kit, head, now)) or head)
-    old = await view_of(kit, head)
+    old, newest = await view_of(kit, head), await newest_of(kit, head)
     definition = Definition(
         job_id=head.job_id,
-        version=max(head.definition_version, head.pending_version or 0) + 1,
+        version=newest.version + 1,
         tenant_id=head.tenant_id,
         created_at=now,
         spec=spec,
+        named_before=named_up_to(newest),
     )
     beside = [PutDefinition(definition=definition), *_renames(head, old.definition.spec.name, spec.name)]
     if effective_from is None or effective_from <= now:

@@ -9,19 +9,22 @@ from dataclasses import dataclass
 
 from tickwright.domain import limits
 from tickwright.domain.changes.moves import Discard
-from tickwright.domain.dead_letters import SAMPLE_MAX, DeadFilter, DeadGroup, grouped
+from tickwright.domain.dead_letters import SAMPLE_MAX, DeadFilter, DeadGroup, grouped, told_by
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, TenantId, parse_execution_id
-from tickwright.domain.jobs import Definition
+from tickwright.domain.jobs import JobSpec
 from tickwright.domain.outcomes import NO_SUCH_EXECUTION, Code, Refusal
+from tickwright.domain.shown import Shown
 from tickwright.domain.transitions import State
 from tickwright.ports.store import Applied, Listing, Refused
+from tickwright.services.hidden import hiding_by_now
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
-from tickwright.services.payloads import definition_given, spec_by_now
+from tickwright.services.payloads import definition_given
 from tickwright.services.redrive import CHANGED, not_dead
 from tickwright.services.settle import settle
+from tickwright.services.shown import as_listed, as_shown
 
 _PAGE = 200
 _WRITES_AT_ONCE = 25
@@ -29,14 +32,10 @@ _WRITES_AT_ONCE = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """A dead execution with what it was given; `definition` None if its version does not exist.
+    """A dead execution with what it was given, all that is hidden of it by now named; None: its version is gone."""
 
-    `secrets`: what the job hides by now, whatever its version of then did.
-    """
-
-    execution: Execution
-    definition: Definition | None
-    secrets: tuple[str, ...] = ()
+    execution: Shown
+    spec: JobSpec | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class Counted:
 
     count: int
     exact: bool
-    sample: tuple[Execution, ...]
+    sample: tuple[Shown, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +89,7 @@ async def count_dead(kit: Kit, tenant_id: TenantId, wanted: DeadFilter) -> Count
     async for page, more in _pages(kit, tenant_id, wanted):
         count, exact = count + len(page), not more
         sample += page[: SAMPLE_MAX - len(sample)]
-    return Counted(count=count, exact=exact, sample=tuple(sample))
+    return Counted(count=count, exact=exact, sample=tuple(await as_listed(kit, sample)))
 
 
 async def group_dead(kit: Kit, tenant_id: TenantId, wanted: DeadFilter) -> Grouped:
@@ -98,7 +97,14 @@ async def group_dead(kit: Kit, tenant_id: TenantId, wanted: DeadFilter) -> Group
     letters, exact = list[Execution](), True
     async for page, more in _pages(kit, tenant_id, wanted):
         letters, exact = letters + page, not more
-    return Grouped(groups=grouped(letters), exact=exact)
+    return Grouped(groups=await _as_shown(kit, grouped(letters), letters), exact=exact)
+
+
+async def _as_shown(kit: Kit, groups: Sequence[DeadGroup], letters: Sequence[Execution]) -> tuple[DeadGroup, ...]:
+    """Each with the error of the one that died last, as it may be shown."""
+    by_ref = {letter.ref: letter for letter in letters}
+    newest = await as_listed(kit, [by_ref[group.sample[0]] for group in groups])
+    return tuple(told_by(group, letter) for group, letter in zip(groups, newest, strict=True))
 
 
 async def _pages(kit: Kit, tenant_id: TenantId, wanted: DeadFilter) -> AsyncIterator[tuple[list[Execution], bool]]:
@@ -121,8 +127,8 @@ async def inspect(kit: Kit, tenant_id: TenantId, execution_id: str) -> DeadLette
         detail = f"The execution is {execution.state.value}, not DEAD; look at it under /v1/executions."
         return Refusal(code=Code.NOT_FOUND, detail=detail)
     given = await definition_given(kit, execution)
-    now = await spec_by_now(kit, execution.job_id)
-    return DeadLetter(execution=execution, definition=given, secrets=() if now is None else now.secrets)
+    spec = None if given is None else await hiding_by_now(kit, execution, given.spec)
+    return DeadLetter(execution=await as_shown(kit, execution), spec=spec)
 
 
 async def discard_each(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from tickwright.domain.dead_letters import stands
 from tickwright.domain.executions import Execution, key_of_occupant
+from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId, is_job_id, parse_execution_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobStatus
@@ -15,19 +16,23 @@ from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_V
 from tickwright.domain.reasons import why
 from tickwright.domain.transitions import State
 from tickwright.ports.store import Listing
+from tickwright.services.hidden import newest_of, newest_version
 from tickwright.services.kit import Kit
+from tickwright.services.shown import as_shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
     """A job: its moving head and its newest definition.
 
-    `active`: its run that is unfinished, where it lets none beside it and that was looked for.
+    `active`: its run that is unfinished, where it lets none beside it and that was looked for. `hidden`: the pointers
+    to what is not shown of it, those of an edit that waits too.
     """
 
     head: Head
     definition: Definition
     active: ExecutionRef | None = None
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +60,12 @@ async def view_of(kit: Kit, head: Head) -> JobView:
     """A head with its definition, which was written in the same transaction."""
     definition = await kit.store.definition(head.job_id, head.definition_version)
     assert definition is not None
-    return JobView(head=head, definition=definition)
+    return JobView(head=head, definition=definition, hidden=await _hidden_of(kit, head, definition))
+
+
+async def _hidden_of(kit: Kit, head: Head, definition: Definition) -> tuple[str, ...]:
+    newest = definition if head.pending_version is None else await newest_of(kit, head)
+    return hidden_in(definition.version, newest)
 
 
 async def with_runs(kit: Kit, views: Sequence[JobView]) -> list[JobView]:
@@ -76,12 +86,18 @@ async def with_its_run(kit: Kit, view: JobView) -> JobView:
     return seen
 
 
+async def get_newest(kit: Kit, tenant_id: TenantId, job_id: str) -> Definition | Refusal:
+    """The version of a job that was written last."""
+    head = await head_of(kit, tenant_id, job_id)
+    return head if isinstance(head, Refusal) else await newest_of(kit, head)
+
+
 async def get_version(kit: Kit, tenant_id: TenantId, job_id: str, version: int) -> Definition | Refusal:
     """One version of a job, an edit that waits too."""
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
         return head
-    found = await kit.store.definition(head.job_id, version) if version <= _newest(head) else None
+    found = await kit.store.definition(head.job_id, version) if version <= newest_version(head) else None
     return found or NO_SUCH_VERSION
 
 
@@ -92,7 +108,7 @@ async def list_versions(
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
         return head
-    newest = _newest(head) if before is None else min(_newest(head), before - 1)
+    newest = newest_version(head) if before is None else min(newest_version(head), before - 1)
     numbers = range(newest, max(0, newest - limit), -1)
     found = [await kit.store.definition(head.job_id, number) for number in numbers]
     more = newest - limit >= 1
@@ -100,10 +116,6 @@ async def list_versions(
         items=[definition for definition in found if definition is not None],
         next_key=str(numbers[-1]) if more else None,
     )
-
-
-def _newest(head: Head) -> int:
-    return max(head.definition_version, head.pending_version or 0)
 
 
 async def list_jobs(  # noqa: PLR0913 - a list takes its filters
@@ -160,7 +172,7 @@ async def list_attention(
 async def explain_execution(kit: Kit, tenant_id: TenantId, execution_id: str) -> Explanation | Refusal:
     """Why an execution is where it is."""
     execution = await get_execution(kit, tenant_id, execution_id)
-    return execution if isinstance(execution, Refusal) else explain(execution, kit.clock.now())
+    return execution if isinstance(execution, Refusal) else explain(await as_shown(kit, execution), kit.clock.now())
 
 
 def explain(execution: Execution, now: Instant) -> Explanation:

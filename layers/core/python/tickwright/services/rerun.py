@@ -20,6 +20,7 @@ from tickwright.domain.target_rules import payload_bytes_max
 from tickwright.domain.tenants import IdempotencyRecord, PutIdempotency
 from tickwright.domain.transitions import State
 from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
+from tickwright.services.hidden import hiding_by_now
 from tickwright.services.hints import is_unclaimed, send_hints
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
@@ -44,7 +45,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What an execution was given, with its own payload where it has one; and its job as it is now, which is run."""
+    """What an execution was given, with all that is hidden of it by now; and its job as it is now, which is run."""
 
     spec: JobSpec
     by_now: JobSpec
@@ -58,20 +59,20 @@ async def given_to(kit: Kit, tenant_id: TenantId, execution_id: str) -> Given | 
     given = await definition_given(kit, execution)
     if given is None:
         return NO_SUCH_VERSION
-    return Given(spec=given.spec, by_now=await spec_by_now(kit, execution.job_id) or given.spec)
+    spec = await hiding_by_now(kit, execution, given.spec)
+    return Given(spec=spec, by_now=await spec_by_now(kit, execution.job_id) or given.spec)
 
 
 def payload_problems(given: Given, payload: str) -> tuple[FieldProblem, ...]:
     """What is wrong with an edited payload: too much for the target, or the mask for a secret (SEM-SECRET-1).
 
-    The dead one was shown without what it hid then, and without what its job hides by now.
+    The dead one was shown without what is hidden of it by now.
     """
     bytes_max, size = payload_bytes_max(given.by_now.target), len(payload.encode())
     if size > bytes_max:
         remedy = f"It has {size} bytes and may have {bytes_max}; store it and send where it is."
         return (FieldProblem(pointer="/payload", code="too_large", message=remedy),)
-    spec = replace(given.spec, secrets=both(given.spec.secrets, given.by_now.secrets))
-    return edit_problems(spec, replace(spec, payload=payload))
+    return edit_problems(given.spec, replace(given.spec, payload=payload))
 
 
 async def rerun(
@@ -92,7 +93,8 @@ async def rerun(
     given = await definition_given(kit, dead)
     if given is None:
         return NO_SUCH_VERSION
-    hiding = replace(edited, secrets=both(edited.secrets, given.spec.secrets))
+    hidden = (await hiding_by_now(kit, dead, given.spec)).secrets
+    hiding = replace(edited, secrets=both(edited.secrets, hidden))
     return await _start(kit, head, await settle(kit, dead), hiding, request)
 
 

@@ -4,7 +4,7 @@ Used by the worker when an attempt is over, and by the API for workers that repo
 SEM-SECRET-1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain.attempts import Failure, Fatal, RetryLater, UserResult
 from tickwright.domain.events import EventName
@@ -18,6 +18,7 @@ from tickwright.domain.secrets import scrubbed, without_secrets
 from tickwright.domain.stored_logs import SaidBy, StoredLog
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.store import Listing
+from tickwright.services.hidden import hiding_by_now
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import with_own_payload
@@ -74,11 +75,12 @@ def _within_bounds(text: str) -> Tail:
 
 
 async def _spec_of(kit: Kit, execution: Execution) -> JobSpec | None:
-    """What the execution runs with."""
+    """What the execution runs with, and all that is hidden of it by now."""
     definition = await kit.store.definition(execution.job_id, execution.job_version)
     if definition is None:
         return None
-    return (await with_own_payload(kit, execution, definition) or definition).spec
+    given = await with_own_payload(kit, execution, definition) or definition
+    return await hiding_by_now(kit, execution, given.spec)
 
 
 async def shown_result(kit: Kit, execution: Execution, result: UserResult) -> UserResult:
@@ -92,9 +94,18 @@ async def shown_result(kit: Kit, execution: Execution, result: UserResult) -> Us
 async def list_logs(
     kit: Kit, tenant_id: TenantId, execution_id: str, *, limit: int, after_key: str | None = None
 ) -> RunLogs | Refusal:
-    """A page of the logs of an execution's attempts, newest first."""
+    """A page of the logs of an execution's attempts, newest first.
+
+    They were kept without what was hidden then; what has been named since is taken out here.
+    """
     execution = await get_execution(kit, tenant_id, execution_id)
     if isinstance(execution, Refusal):
         return execution
     page = await kit.store.logs_of(execution.ref, limit=limit, after_key=after_key)
-    return RunLogs(execution=execution, page=page)
+    spec = await _spec_of(kit, execution) if page.items else None
+    shown = page.items if spec is None else [_as_shown(log, spec) for log in page.items]
+    return RunLogs(execution=execution, page=replace(page, items=shown))
+
+
+def _as_shown(log: StoredLog, spec: JobSpec) -> StoredLog:
+    return replace(log, text=scrubbed(log.text, spec, is_cut=log.cut > 0))

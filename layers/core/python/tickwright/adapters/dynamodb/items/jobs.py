@@ -5,6 +5,7 @@ what the API alone changes, so that it is written as one value. The payload stan
 not quoted inside it.
 """
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -109,7 +110,14 @@ def definition_to_item(definition: Definition) -> Item:
         "createdAt": wire.number(definition.created_at),
         "spec": wire.text(spec_to_document(definition.spec)),
         "payload": wire.text(definition.spec.payload),
+        **_named_before(definition),
     }
+
+
+def _named_before(definition: Definition) -> Item:
+    """What earlier versions have called secret, where any has."""
+    named = json.dumps(dict(definition.named_before), ensure_ascii=False, separators=(",", ":"))
+    return {"namedBefore": wire.text(named)} if definition.named_before else {}
 
 
 def definition_from_item(item: Item) -> Definition:
@@ -120,6 +128,7 @@ def definition_from_item(item: Item) -> Definition:
         tenant_id=TenantId(wire.as_text(item["tenantId"])),
         created_at=Instant(wire.as_number(item["createdAt"])),
         spec=spec_from_document(wire.as_text(item["spec"]), payload=wire.as_text(item["payload"])),
+        named_before=tuple(json.loads(wire.as_text(item["namedBefore"])).items()) if "namedBefore" in item else (),
     )
 
 

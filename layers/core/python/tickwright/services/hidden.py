@@ -1,0 +1,34 @@
+"""What a job hides in one of its versions: asked of its newest, which tells of all. Promise: SEM-SECRET-2."""
+
+from dataclasses import replace
+
+from tickwright.domain.executions import Execution
+from tickwright.domain.hidden import hidden_in
+from tickwright.domain.ids import JobId
+from tickwright.domain.jobs import Definition, Head, JobSpec
+from tickwright.services.kit import Kit
+from tickwright.services.payloads import both
+
+
+def newest_version(head: Head) -> int:
+    """The number of the version that was written last, an edit that waits too."""
+    return max(head.definition_version, head.pending_version or 0)
+
+
+async def newest_of(kit: Kit, head: Head) -> Definition:
+    """The version that was written last."""
+    newest = await kit.store.definition(head.job_id, newest_version(head))
+    assert newest is not None, "a definition is written in the transaction of its edit"
+    return newest
+
+
+async def hidden_by_now(kit: Kit, job_id: JobId, version: int) -> tuple[str, ...]:
+    """The pointers that hide something in this version, by what the job names until now."""
+    head = await kit.store.head(job_id)
+    return () if head is None else hidden_in(version, await newest_of(kit, head))
+
+
+async def hiding_by_now(kit: Kit, execution: Execution, spec: JobSpec) -> JobSpec:
+    """What an execution was given, with all that is hidden of it by now."""
+    also = await hidden_by_now(kit, execution.job_id, execution.job_version)
+    return replace(spec, secrets=both(spec.secrets, also))
