@@ -6,7 +6,7 @@ or delays, another (SEM-LANE-1). On stop it takes no more, finishes what it can,
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tickwright.domain import limits
@@ -18,7 +18,7 @@ from tickwright.domain.pools import PLATFORM
 from tickwright.loops.scheduler import sleep_or_stop
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Received
-from tickwright.ports.runner import Runner
+from tickwright.ports.runner import Able, Runner
 from tickwright.services.attempt import Started, Worker, finish, letting_go_ms, start
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.kit import Kit
@@ -26,8 +26,6 @@ from tickwright.services.kit import Kit
 PLACES = {Lane.HIGH: 200, Lane.NORMAL: 200, Lane.LOW: 100, Lane.BACKFILL: 50}
 _BATCHES_AT_ONCE = 4
 _GATHER_MS = 100  # how long finished hints are gathered before they are deleted together
-
-Able = Callable[[str, Lane, int], int]
 
 
 async def run_hints(worker: Worker, received: Sequence[Received]) -> Sequence[Over | NotNow]:

@@ -9,7 +9,11 @@ from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
+from tickwright.domain.lanes import Lane
 from tickwright.domain.logs import LogTail
+
+# How many of so many places of a lane, of a pool, can start anything: the others may be held by code that is stuck.
+Able = Callable[[str, Lane, int], int]
 
 CANCELLED, LEASE_LOST, DEADLINE, DRAINING = "cancelled", "lease_lost", "deadline", "draining"
 

@@ -16,8 +16,7 @@ from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain import limits
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE
-from tickwright.loops.worker import Able
-from tickwright.ports.runner import Runner
+from tickwright.ports.runner import Able, Runner
 from tickwright.ports.telemetry import Telemetry
 from tickwright.services.kit import Kit
 from tickwright_sdk.handlers import Registry
