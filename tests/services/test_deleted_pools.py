@@ -140,6 +140,27 @@ async def test_what_a_machine_holds_when_its_pool_is_deleted_goes_on(world: Worl
 
 
 @pytest.mark.sem("SEM-POOL-6")
+async def test_what_waited_in_a_deleted_pool_waits_in_no_other_of_its_name(world: World) -> None:
+    """Its hints went with the old queues, and none would come for as long again; what is tried again comes anew."""
+    await a_pool(world)
+    for _ in range(2):
+        await run_out_of(world)
+    waits, held = await world.executions()
+    held = await claimed(world, held)
+    await watched(world, MINUTE // 2)
+    await deleted(world)
+    world.clock.advance(1_000 * limits.POOL_RESTS_S)
+    await a_pool(world)
+    await report(world.kit, held, Failure(error=an_error("Broken", "once")))
+    await watched(world, HOUR)
+
+    dead, tried = await world.only_execution(waits.job_id), await world.only_execution(held.job_id)
+    assert (dead.state, dead.reason) == (State.DEAD, Reason.POOL_DELETED)
+    assert tried.state is State.RETRY
+    assert await claimed(world, tried)
+
+
+@pytest.mark.sem("SEM-POOL-6")
 async def test_a_job_that_slipped_past_dies_tick_by_tick_until_it_is_edited(world: World) -> None:
     """Submitted while the pool was being deleted: each run says why within minutes, and stands with the dead."""
     await a_pool(world)

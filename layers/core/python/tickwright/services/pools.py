@@ -12,7 +12,7 @@ from tickwright.domain import limits
 from tickwright.domain import pools as rules
 from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head, JobSpec, JobStatus
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.pools import NO_SUCH_POOL, PLATFORM, Pool, PoolName, is_pool_name, queue_key, standing
@@ -105,11 +105,21 @@ async def get_pool(kit: Kit, tenant_id: TenantId, name: str) -> Pool | Refusal:
     return standing(await _seen(kit, tenant_id, name)) or NO_SUCH_POOL
 
 
-async def pools_that_are_gone(kit: Kit, executions: Iterable[Execution]) -> frozenset[str]:
-    """Which of the tenants' pools that these executions wait in do not exist, by their keys."""
-    named = {queue_key(one.pool, one.tenant_id): one for one in executions if one.pool not in PLATFORM}
-    found = {key: standing(await _seen(kit, one.tenant_id, one.pool)) for key, one in named.items()}
-    return frozenset(key for key, pool in found.items() if pool is None)
+async def without_a_pool(kit: Kit, executions: Iterable[Execution]) -> frozenset[ExecutionRef]:
+    """Those that no machine can claim: the tenants' pools that they came to are gone, whatever has their names now."""
+    waiting = [one for one in executions if one.pool not in PLATFORM]
+    found = {place: standing(await _seen(kit, *place)) for place in {(one.tenant_id, one.pool) for one in waiting}}
+    error_ms = 2 * kit.durations.clock_error_ms
+    return frozenset(
+        one.ref
+        for one in waiting
+        if (pool := found[one.tenant_id, one.pool]) is None or _came_at(one) + error_ms < pool.created_at
+    )
+
+
+def _came_at(execution: Execution) -> int:
+    """When an unclaimed execution came to its pool: anew with each attempt that it is to have."""
+    return max(execution.created_at, execution.redriven_at or 0, execution.retry_at or 0)
 
 
 async def list_pools(kit: Kit, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:

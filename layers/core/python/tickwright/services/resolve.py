@@ -15,7 +15,6 @@ from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page, next_check
-from tickwright.domain.pools import queue_key
 from tickwright.domain.repairs import (
     DROP,
     KEEP,
@@ -36,7 +35,7 @@ from tickwright.services.fire import insert_and_send
 from tickwright.services.hints import hints_not_taken, is_unclaimed
 from tickwright.services.kit import Kit
 from tickwright.services.memory import Memory
-from tickwright.services.pools import pools_that_are_gone
+from tickwright.services.pools import without_a_pool
 from tickwright.services.settle import settle
 
 
@@ -45,7 +44,7 @@ class _Reading(NamedTuple):
 
     executions: dict[ExecutionRef, Execution]
     heads: dict[JobId, Head]
-    gone: frozenset[str]  # the keys of pools that were deleted
+    stranded: frozenset[ExecutionRef]  # their pools were deleted
 
 
 class _Look(NamedTuple):
@@ -109,8 +108,8 @@ async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
     # Absent counts only after the head was read: else the tick may have been decided, and the next one, in between.
     missing = sorted({entry.ref for entry in entries} - set(executions))
     executions |= await kit.store.executions(missing) if missing else {}
-    gone = await pools_that_are_gone(kit, [one for one in executions.values() if is_unclaimed(one)])
-    return _Reading(executions, heads, gone)
+    stranded = await without_a_pool(kit, [one for one in executions.values() if is_unclaimed(one)])
+    return _Reading(executions, heads, stranded)
 
 
 def _judge(kit: Kit, entry: Entry, reading: _Reading, page: Page) -> Finding:
@@ -127,7 +126,7 @@ def _judge(kit: Kit, entry: Entry, reading: _Reading, page: Page) -> Finding:
 
 def _judge_untold(kit: Kit, execution: Execution, reading: _Reading, page: Page) -> Finding:
     """What nobody has claimed: whether there is anybody to be told, and whether it is time for that."""
-    if queue_key(execution.pool, execution.tenant_id) in reading.gone:
+    if execution.ref in reading.stranded:
         return STRANDED
     first_ms, gap_ms_max = kit.durations.first_check_ms, kit.durations.hint_again_ms_max
     again = is_told_again(execution, page, kit.clock.now(), first_ms=first_ms, gap_ms_max=gap_ms_max)
