@@ -23,6 +23,7 @@ from tickwright.domain.secrets import (
     masked_payload,
     read_secrets,
     scrubbed,
+    secret_members,
     without_secrets,
 )
 
@@ -280,6 +281,34 @@ def test_a_large_secret_costs_no_time() -> None:
     assert scrubbed(text + "!", spec, is_cut=True) == f"{MASK}!"
     assert scrubbed(large[:16_000], spec, goes_on=True) == MASK
     assert process_time() - began < 1
+
+
+def test_pointers_that_lie_within_each_other_cost_no_time() -> None:
+    """A value is looked through once, however many of them lead into it: to be judged, to be sought, to be masked."""
+    value: object = list(range(40_000))
+    for _ in range(limits.SECRETS_EVER_MAX):
+        value = {"a": value}
+    pointers = tuple("/payload" + "/a" * depth for depth in range(1, limits.SECRETS_EVER_MAX + 1))
+    whole, inner = a_spec(*pointers, payload=value), a_spec(*pointers[-limits.SECRETS_MAX :], payload=value)
+    began = process_time()
+
+    assert edit_problems(whole, inner, pointers) == ()
+    assert [problem.code for problem in edit_problems(whole, a_spec(payload=value), pointers)] == ["still_secret"]
+    assert masked(whole).payload == json.dumps({"a": MASK}, separators=(",", ":"))
+    assert len(secret_members(whole)) > 40_000
+    assert scrubbed("from 10042 to 38000", whole) == f"from {MASK} to 38000"  # the thousand longest
+    assert process_time() - began < 3
+
+
+def test_many_masks_in_one_list_cost_no_time() -> None:
+    """A list is copied once for each of those that are masked, not gone through."""
+    pointers = [f"/payload/{number}" for number in range(limits.SECRETS_EVER_MAX)]
+    payload = json.dumps([0] * 120_000)
+    began = process_time()
+
+    for _ in range(5):
+        assert masked_payload(payload, pointers).count(MASK) == len(pointers)
+    assert process_time() - began < 2
 
 
 JSON = st.recursive(

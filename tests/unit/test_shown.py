@@ -71,6 +71,14 @@ def test_a_payload_that_comes_back_is_masked_in_its_short_values_too() -> None:
     }
 
 
+def test_a_name_may_look_like_a_place_in_a_list() -> None:
+    """It is the name of its own value all the same."""
+    payload = {"codes": {"7": 123}, "list": [[0, 456]]}
+    spec = replace(SPEC, payload=json.dumps(payload), secrets=("/payload/codes/7", "/payload/list/0/1"))
+
+    assert result_shown(payload, spec) == {"codes": {"7": MASK}, "list": [[0, MASK]]}
+
+
 @pytest.mark.parametrize("text", ['{"a": 1e2,  "b":[null,true,"\\u00e9"]}', '"4111"', "123", "null"])
 def test_what_holds_no_secret_is_shown_to_the_letter(text: str) -> None:
     """Of a value's beginning nothing can be said; a short number alone is no secret."""
@@ -123,3 +131,28 @@ def test_the_largest_result_is_looked_through_at_once() -> None:
 
     assert told.result == result
     assert process_time() - began_s < 2
+
+
+def test_a_list_of_runs_with_a_large_secret_is_shown_at_once() -> None:
+    """What is looked for is found out once, not for each text of each error."""
+    spec = replace(SPEC, payload=json.dumps([f"{number:05d}" for number in range(30_000)]), secrets=("/payload",))
+    execution = an_execution(error=an_error("Broken", "m" * 1_990 + "00042", "t" * limits.ERROR_TRACE_CHARS_MAX))
+    began_s = process_time()
+
+    told = [shown_in_brief(execution, replace(spec)) for _ in range(200)]
+
+    assert all(one.error is not None and one.error.message.endswith(MASK) for one in told)
+    assert process_time() - began_s < 2
+
+
+def test_a_result_of_many_secrets_is_looked_through_at_once() -> None:
+    """Each of its values for those alone that it may hold."""
+    values = [f"{number:04d}" for number in range(1_000)]
+    spec = replace(SPEC, payload=json.dumps(values), secrets=("/payload",))
+    result = [*values, *range(3_000)]
+    began_s = process_time()
+
+    told = result_shown(result, spec)
+
+    assert told == [MASK] * 1_000 + list(range(3_000))
+    assert process_time() - began_s < 1

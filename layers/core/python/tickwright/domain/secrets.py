@@ -4,10 +4,12 @@ A secret is named by an RFC 6901 pointer into the job as its tenant sends it (`/
 of a header whose name says so. Must not know who asks: what runs a job is given the values. Promise: SEM-SECRET-1.
 """
 
+import heapq
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, cast
 
 from tickwright.domain import limits
@@ -27,12 +29,15 @@ _ENDING = re.compile(
 )
 _POINTER = re.compile(r"/(?:payload|target)(?:/(?:[^~/]|~[01])*)*")
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9-]* (\S+)")  # of an Authorization header: a scheme and a token
+_PLAIN = re.compile(r"[ !#-\[\]-~]*")  # what JSON writes as it is
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _NOWHERE: Final = object()
-_SHORTEST_FOUND = 4  # shorter values are in every text by chance, and masking them would leave nothing of it
+SHORTEST_FOUND = 4  # shorter values are in every text by chance, and masking them would leave nothing of it
 _VALUES_SOUGHT = 1_000  # of a secret that is a large object: the longest
 
 _DIGITS_FOUND = 4  # the same of numbers
+# Payloads whose words are remembered: a list shows a thousand errors of one job, and each has hundreds of kilobytes.
+_PAYLOADS_REMEMBERED = 16
 
 _SAYS_NOTHING: Final = frozenset({"null", '""', "{}", "[]"})  # as JSON, also under a name
 _BY_CHANCE: Final = _SAYS_NOTHING | {"true", "false"}
@@ -59,7 +64,7 @@ def read_secrets(problems: Problems, value: object, *, target: Target, payload: 
         problems.add("/secrets", "too_many", f"there are {len(pointers)}, at most {limits.SECRETS_MAX} are kept.")
     for index, pointer in enumerate(pointers):
         _check_pointer(problems, f"/secrets/{index}", pointer, document)
-    for pointer in (*pointers, *_secret_headers(target)):
+    for pointer in _outermost((*pointers, *_secret_headers(target))):
         if _holds_mask(_found(document, _steps(pointer))):
             problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
     return pointers
@@ -84,35 +89,43 @@ def edit_problems(old: JobSpec, new: JobSpec, ever: Iterable[str] = ()) -> tuple
     if (count := len(named | dict.fromkeys(new.secrets))) > limits.SECRETS_EVER_MAX:
         most = f"at most {limits.SECRETS_EVER_MAX} are kept; submit a new job."
         problems.add("/secrets", "too_many", f"the versions of this job have named {count} in all, {most}")
-    for pointer in named:
-        value = _found(after, _steps(pointer))
-        if _holds_mask(value):
-            problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
-        elif pointer in old.secrets and _shows(
-            _placed(value, pointer), new, _placed(_found(before, _steps(pointer)), pointer)
-        ):
+    masked_ones = [pointer for pointer in _outermost(named) if _holds_mask(_found(after, _steps(pointer)))]
+    for pointer in masked_ones:
+        problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
+    kept = frozenset((*new.secrets, *_secret_headers(new.target)))
+    for pointer in _outermost(old.secrets):
+        placed = set(_placed(_found(after, _steps(pointer)), pointer, kept)) if pointer not in masked_ones else set()
+        if placed and _shows(placed, _placed(_found(before, _steps(pointer)), pointer)):
             advice = "it is a secret until it has another value; keep it among /secrets, or send another value too."
             problems.add(pointer, "still_secret", advice)
     return tuple(problems.found)
 
 
-def _shows(placed: Iterable[_Placed], new: JobSpec, was: Iterable[_Placed]) -> bool:
+def _shows(placed: Iterable[_Placed], was: Iterable[_Placed]) -> bool:
     """Whether a value that was secret is shown: it is where it was, or elsewhere and one that is not met by chance."""
     old = set(was)
     told = {value for _, value in old if value not in _BY_CHANCE}
-    return any((one in old or one[1] in told) and not _is_covered(one[0], new) for one in placed)
+    return any(one in old or one[1] in told for one in placed)
 
 
-def _is_covered(pointer: str, spec: JobSpec) -> bool:
-    hidden = (*spec.secrets, *_secret_headers(spec.target))
-    return any(pointer == kept or pointer.startswith(f"{kept}/") for kept in hidden)
+def _outermost(pointers: Iterable[str]) -> list[str]:
+    """Those that lie within no other of them: a value is looked through once, however many pointers lead into it."""
+    named = dict.fromkeys(pointers)
+    return [pointer for pointer in named if not any(above in named for above in _above(pointer))]
+
+
+def _above(pointer: str) -> Iterator[str]:
+    """Every pointer that leads to what it lies in."""
+    while (at := pointer.rfind("/")) > 0:
+        pointer = pointer[:at]
+        yield pointer
 
 
 def masked(spec: JobSpec, also: Iterable[str] = ()) -> JobSpec:
     """The specification as it may be shown; `also`: what other versions of the job declare."""
     pointers = (*spec.secrets, *also)
     settings: object = spec.target.settings
-    for pointer in (*pointers, *_secret_headers(spec.target)):
+    for pointer in _outermost((*pointers, *_secret_headers(spec.target))):
         of, *steps = _steps(pointer)
         settings = _replaced(settings, tuple(steps)) if of == "target" else settings
     target = replace(spec.target, settings=cast("Mapping[str, object]", settings))
@@ -121,7 +134,7 @@ def masked(spec: JobSpec, also: Iterable[str] = ()) -> JobSpec:
 
 def masked_payload(payload: str, secrets: Iterable[str]) -> str:
     """The JSON text of a payload as it may be shown."""
-    all_steps = [steps[1:] for pointer in secrets if (steps := _steps(pointer))[0] == "payload"]
+    all_steps = [steps[1:] for pointer in _outermost(secrets) if (steps := _steps(pointer))[0] == "payload"]
     if not all_steps:
         return payload
     value: object = json.loads(payload)
@@ -136,11 +149,14 @@ def scrubbed(text: str, spec: JobSpec, *, is_cut: bool = False, goes_on: bool = 
     `is_cut`: it is the end of a longer one, and may begin in the middle of a secret; `goes_on`: it is the beginning of
     a longer one, and may end in the middle of one.
     """
-    values = secret_words(spec)
-    for value in values:
-        text = text.replace(value, MASK)
-    text = _without_an_end(text, values) if is_cut else text
-    return _without_a_beginning(text, values) if goes_on else text
+    return _scrubbed(text, secret_words(spec), is_cut=is_cut, goes_on=goes_on)
+
+
+def _scrubbed(text: str, words: Sequence[str], *, is_cut: bool = False, goes_on: bool = False) -> str:
+    for word in words:
+        text = text.replace(word, MASK)
+    text = _without_an_end(text, words) if is_cut else text
+    return _without_a_beginning(text, words) if goes_on else text
 
 
 def without_secrets(result: UserResult, spec: JobSpec) -> UserResult:
@@ -155,9 +171,10 @@ def without_secrets(result: UserResult, spec: JobSpec) -> UserResult:
 
 def error_without_secrets(error: ErrorSummary, spec: JobSpec) -> ErrorSummary:
     """The same error, with the fingerprint that it has."""
-    name = scrubbed(error.error_class, spec, goes_on=len(error.error_class) >= limits.TAG_CHARS_MAX)
-    message = scrubbed(error.message, spec, goes_on=len(error.message) >= limits.ERROR_MESSAGE_CHARS_MAX)
-    trace = scrubbed(error.trace, spec, is_cut=len(error.trace) >= limits.ERROR_TRACE_CHARS_MAX)
+    words = secret_words(spec)
+    name = _scrubbed(error.error_class, words, goes_on=len(error.error_class) >= limits.TAG_CHARS_MAX)
+    message = _scrubbed(error.message, words, goes_on=len(error.message) >= limits.ERROR_MESSAGE_CHARS_MAX)
+    trace = _scrubbed(error.trace, words, is_cut=len(error.trace) >= limits.ERROR_TRACE_CHARS_MAX)
     return replace(error, error_class=name, message=message, trace=trace)
 
 
@@ -175,18 +192,36 @@ def _without_a_beginning(text: str, values: Sequence[str]) -> str:
 
 def _overlap(first: str, second: str) -> int:
     """How many characters the end of one text has in common with the beginning of another; few count for none."""
-    head, end = second[:_SHORTEST_FOUND], first[max(0, len(first) - len(second)) :]
+    head, end = second[:SHORTEST_FOUND], first[max(0, len(first) - len(second)) :]
     at = end.find(head)
     while at >= 0 and not second.startswith(end[at:]):
         at = end.find(head, at + 1)
     return 0 if at < 0 else len(end) - at
 
 
-def secret_words(spec: JobSpec) -> list[str]:
+def secret_words(spec: JobSpec) -> Sequence[str]:
     """What to look for in a text, the longest first, so that none is found as a part of another."""
-    leaves = {leaf for _, value in _secret_values(spec) for leaf in _leaves(value)}
-    words = {word for leaf in leaves for word in _written(leaf) if len(word) >= _SHORTEST_FOUND}
-    return sorted(words, key=lambda word: (-len(word), word))[:_VALUES_SOUGHT]
+    pointers = _outermost((*spec.secrets, *_secret_headers(spec.target)))
+    in_payload = tuple(pointer for pointer in pointers if _steps(pointer)[0] == "payload")
+    of_payload = _words_of_payload(spec.payload, in_payload) if in_payload else ()
+    document = _document(spec.target, None)
+    others = [_found(document, _steps(pointer)) for pointer in pointers if pointer not in in_payload]
+    return _longest({*_words(others), *of_payload}) if others else of_payload
+
+
+@lru_cache(maxsize=_PAYLOADS_REMEMBERED)
+def _words_of_payload(payload: str, pointers: tuple[str, ...]) -> tuple[str, ...]:
+    document = {"payload": json.loads(payload)}
+    return _longest(_words(_found(document, _steps(pointer)) for pointer in pointers))
+
+
+def _words(values: Iterable[object]) -> set[str]:
+    leaves = {leaf for value in values for leaf in _leaves(value)}
+    return {word for leaf in leaves for word in _written(leaf) if len(word) >= SHORTEST_FOUND}
+
+
+def _longest(words: set[str]) -> tuple[str, ...]:
+    return tuple(heapq.nsmallest(_VALUES_SOUGHT, words, key=lambda word: (-len(word), word)))
 
 
 def secret_members(spec: JobSpec) -> frozenset[tuple[str, str]]:
@@ -194,26 +229,41 @@ def secret_members(spec: JobSpec) -> frozenset[tuple[str, str]]:
 
     Where both are met together, even a value that is too short to look for in a text is no chance.
     """
-    placed = [one for pointer, value in _secret_values(spec) for one in _placed(value, pointer)]
-    return frozenset((_member_name(at), value) for at, value in placed if value not in _SAYS_NOTHING)
-
-
-def _member_name(pointer: str) -> str:
-    return next(step for step in reversed(_steps(pointer)) if not _INDEX.fullmatch(step))
-
-
-def _secret_values(spec: JobSpec) -> list[tuple[str, object]]:
-    pointers = (*spec.secrets, *_secret_headers(spec.target))
+    pointers = _outermost((*spec.secrets, *_secret_headers(spec.target)))
     document = _document_of(spec) if pointers else {}
-    return [(pointer, _found(document, _steps(pointer))) for pointer in pointers]
+    placed = (one for pointer in pointers for one in _members(*_named(document, _steps(pointer))))
+    return frozenset(one for one in placed if one[1] not in _SAYS_NOTHING)
+
+
+def _named(value: object, steps: Steps) -> tuple[str, object]:
+    """What stands there, and the name of the member that it is or lies in."""
+    name = ""
+    for step in steps:
+        name = step if isinstance(value, Mapping) else name
+        value = _child(value, step)
+    return name, value
+
+
+def _members(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """All that has nothing below it, under the name of the member that it is or lies in."""
+    left: list[tuple[str, object]] = [] if value is _NOWHERE else [(name, value)]
+    while left:
+        named, one = left.pop()
+        if isinstance(one, Mapping) and one:
+            left.extend((str(step), child) for step, child in one.items())
+        elif isinstance(one, list | tuple) and one:
+            left.extend((named, child) for child in one)
+        else:
+            yield named, json.dumps(one)
 
 
 def _written(leaf: object) -> Iterator[str]:
     """The forms in which a value turns up: alone, within JSON, a header's credentials, the path of a URL."""
     if isinstance(leaf, str):
         yield leaf
-        yield json.dumps(leaf)[1:-1]
-        yield json.dumps(leaf, ensure_ascii=False)[1:-1]
+        if not _PLAIN.fullmatch(leaf):
+            yield json.dumps(leaf)[1:-1]
+            yield json.dumps(leaf, ensure_ascii=False)[1:-1]
         yield leaf.partition("://")[2].partition("/")[2]
         if (credentials := _CREDENTIALS.fullmatch(leaf)) is not None:
             yield credentials[1]
@@ -270,19 +320,23 @@ def _replaced(value: object, steps: Steps) -> object:
         return value
     if isinstance(value, Mapping):
         return {**value, step: _replaced(child, rest)}
-    elements = cast("Sequence[object]", value)
-    return [_replaced(child, rest) if place == int(step) else one for place, one in enumerate(elements)]
+    elements = list(cast("Sequence[object]", value))
+    elements[int(step)] = _replaced(child, rest)
+    return elements
 
 
 def _holds_mask(value: object) -> bool:
     return MASK in _leaves(value)
 
 
-def _placed(value: object, at: str) -> Iterator[_Placed]:
-    """All that has nothing below it, an object or a list without members too, and where it is."""
-    left: list[tuple[str, object]] = [] if value is _NOWHERE else [(at, value)]
+def _placed(value: object, at: str, kept: frozenset[str] = frozenset()) -> Iterator[_Placed]:
+    """All that has nothing below it, an object or a list without members too, and where it is; but for what is kept."""
+    is_kept = value is _NOWHERE or any(above in kept for above in _above(at))
+    left: list[tuple[str, object]] = [] if is_kept else [(at, value)]
     while left:
         place, one = left.pop()
+        if place in kept:
+            continue
         if isinstance(one, Mapping) and one:
             left.extend((f"{place}/{_escaped(str(step))}", child) for step, child in one.items())
         elif isinstance(one, list | tuple) and one:

@@ -5,14 +5,14 @@ attempt is handed it. Must not know who looks. Promise: SEM-SECRET-3.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NewType
 
 from tickwright.domain import limits
 from tickwright.domain.executions import Execution, Noted
 from tickwright.domain.jobs import JobSpec
-from tickwright.domain.secrets import MASK, error_without_secrets, secret_members, secret_words
+from tickwright.domain.secrets import MASK, SHORTEST_FOUND, error_without_secrets, secret_members, secret_words
 
 Shown = NewType("Shown", Execution)  # one that may be shown: answers are made of such alone
 Members = frozenset[tuple[str, str]]
@@ -35,7 +35,7 @@ def shown(execution: Execution, spec: JobSpec) -> Shown:
 def shown_in_brief(execution: Execution, spec: JobSpec | None) -> Shown:
     """The same for a list, which shows of what it said the error alone."""
     error = execution.error
-    told = error if error is None or spec is None else error_without_secrets(error, spec)
+    told = error if error is None or spec is None else error_without_secrets(replace(error, trace=""), spec)
     noted = None if execution.noted is None else replace(execution.noted, checkpoint=None)
     return Shown(replace(execution, error=told, result=None, noted=noted))
 
@@ -44,9 +44,7 @@ def json_without(text: str, words: Iterable[str], members: Members) -> str:
     """JSON text without these words, wherever in a string, a name or a number they stand, and without these members."""
     try:
         value: object = json.loads(text)
-        written = "\n".join(_texts(value))
-        met = [word for word in words if word in written]
-        clean = _without(value, _scrubber(met), members, "")
+        clean = _without(value, _scrubber(words), members, "")
     except RecursionError:  # so deep that nobody would read it
         return json.dumps(MASK)
     return text if clean == value else json.dumps(clean, separators=(",", ":"), ensure_ascii=False)
@@ -66,10 +64,15 @@ def _checkpoint_of(execution: Execution) -> str | None:
 
 
 def _scrubber(words: Iterable[str]) -> Callable[[str], str]:
-    met = list(words)
+    """Looks in a text only for those words whose beginnings are in it: there may be thousands of either."""
+    by_head: dict[str, list[str]] = {}
+    for word in words:
+        by_head.setdefault(word[:SHORTEST_FOUND], []).append(word)
 
     def scrub(text: str) -> str:
-        for word in met:
+        heads = by_head.keys() & {text[at : at + SHORTEST_FOUND] for at in range(len(text) - SHORTEST_FOUND + 1)}
+        met = [word for head in heads for word in by_head[head] if word in text]
+        for word in sorted(met, key=len, reverse=True):
             text = text.replace(word, MASK)
         return text
 
@@ -81,23 +84,10 @@ def _without(value: object, scrub: Callable[[str], str], members: Members, name:
         return {scrub(key): _without(child, scrub, members, key) for key, child in value.items()}
     if isinstance(value, list):
         return [_without(child, scrub, members, name) for child in value]
-    if (name, json.dumps(value)) in members:
+    written = json.dumps(value)
+    if (name, written) in members:
         return MASK
     if isinstance(value, str):
         return scrub(value)
     # A card's number that comes back as a number is one number, and masked whole.
-    return value if scrub(json.dumps(value)) == json.dumps(value) else MASK
-
-
-def _texts(value: object) -> Iterator[str]:
-    """All that is written in it: names, strings and numbers."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, Mapping):
-            yield from one
-            left.extend(one.values())
-        elif isinstance(one, list):
-            left.extend(one)
-        else:
-            yield one if isinstance(one, str) else json.dumps(one)
+    return value if scrub(written) == written else MASK
