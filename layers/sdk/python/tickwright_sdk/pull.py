@@ -34,6 +34,7 @@ _REPORTING = Patience(read_s=10.0, tries=1)
 _ANSWER_S = 5.0  # what an answer may take beyond the wait that was asked for
 _PAUSE_S, _PAUSE_S_MAX = 0.5, 30.0
 _LETTING_GO_S = 8.0  # before the end of the grace: a handler has a few seconds to stop, a report a moment
+_NO_SEAT = "too_many_claims"  # the code of what refuses a claim for which there was nothing, and no seat to wait on
 _FORGOTTEN_S = 120.0  # whatever an unanswered claim was granted has ended by then
 
 
@@ -210,7 +211,9 @@ class Puller:
             _LOG.info("ready: the API grants runs of the pool to this worker")
 
     def _say_unanswered(self, fault: TickwrightError) -> None:
-        if self._claimed_once:
+        if isinstance(fault, Refused) and fault.code == _NO_SEAT:
+            _LOG.debug("%s", fault)  # an idle machine of many is told so every few seconds: an ordinary day
+        elif self._claimed_once:
             _LOG.warning("a claim was not answered, and is asked again: %s", fault)
         else:
             said = "nobody answers at %s, which is tried again; is TICKWRIGHT_URL right? %s"
