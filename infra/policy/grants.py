@@ -142,9 +142,12 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             *_STEPS,
             # It looks through the dead for what an order means, finds the orders themselves, and moves them on.
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
-            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT), keys=("REDRIVES",)),
-            # The payload that a redriven execution has of its own is kept longer, and read after its transaction.
-            Grant(Resource.CONTROL, (_BATCH_GET, _UPDATE), keys=("PAYLOAD#",)),
+            Grant(Resource.CONTROL, (_GET, _QUERY, _PUT), keys=("REDRIVES",)),
+            # The payload that a redriven execution has of its own is kept longer.
+            Grant(Resource.CONTROL, (_UPDATE,), keys=("PAYLOAD#",)),
+            # Both stand in one transaction, and are read together after it: IAM judges all keys of a request by one
+            # statement.
+            Grant(Resource.CONTROL, (_BATCH_GET,), keys=("PAYLOAD#", "REDRIVES")),
         ),
         "worker": (
             *_ATTEMPTS,

@@ -158,6 +158,15 @@ def test_a_loop_reaches_no_key_and_writes_nothing_of_a_tenants(
     assert not {(action, pattern) for action, pattern in reached if pattern == "PAYLOAD#*" and "Put" in action}
 
 
+def test_what_a_watch_reads_together_is_granted_together() -> None:
+    """IAM judges all keys of a request by one statement: those of a transaction of an order may be read in one."""
+    grants = [grant for grant in GRANTS["watch"] if grant.resource is Resource.CONTROL]
+
+    assert any(
+        {"REDRIVES", "PAYLOAD#"} <= set(grant.keys) for grant in grants if "dynamodb:BatchGetItem" in grant.actions
+    )
+
+
 def test_whoever_claims_for_tenants_reaches_what_is_theirs_alone(prod: Templates) -> None:
     """Pools, notes and seats, and the payloads that executions have; no key, no lease, no order and no log."""
     assert reach_in_control(prod, "claim") == {
