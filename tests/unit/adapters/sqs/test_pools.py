@@ -131,7 +131,7 @@ async def test_a_queue_that_was_removed_a_moment_ago_is_made_later(code: str) ->
 
 
 async def test_a_pool_without_its_queue_costs_the_others_nothing() -> None:
-    """Somebody has removed it: its hints are not taken, those of other pools are."""
+    """Somebody has removed it: its hints are lost, those of other pools are taken, and nobody tries again at once."""
 
     def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
         if "-pool-" in request["QueueUrl"]:
@@ -141,7 +141,9 @@ async def test_a_pool_without_its_queue_costs_the_others_nothing() -> None:
     lost, sent = a_hint(pool=GPU), a_hint(ref=a_ref(1))
     client = ScriptedClient(send_message_batch=[answer])
 
-    assert list(await queue_of(client).send([lost, sent], TICK)) == [lost]
+    assert list(await queue_of(client).send([lost, sent], TICK)) == []
+    assert list(await queue_of(client).send([lost], TICK)) == []
+    assert len(client.requests("send_message_batch")) == 3
 
 
 async def test_receiving_from_a_queue_that_is_gone_is_a_fault_that_can_be_mended() -> None:

@@ -70,6 +70,7 @@ class Queue(Protocol):
         """Send hints, each delayed to its `due_at`: 900 s at most, and rather early than late.
 
         Returns those that were not taken; the journal sends them again. Raises QueueUnavailable if none could be tried.
+        Those for a tenant's pool whose queue is gone are lost: no repeat would be taken either.
         """
         ...
 

@@ -146,10 +146,11 @@ class SqsQueue:
         except ClientError as error:
             if code_of(error) not in _NO_QUEUE:
                 raise
-            # Its pool was deleted, or somebody has removed it: that is no reason to keep the other pools waiting.
+            # Its pool was deleted, or somebody has removed it: these hints are lost. Were they sent again at once, a
+            # tick a second into a pool that is gone would keep the lanes of its whole bucket waiting.
             said = "There is no queue for lane %s of the pool %s; put the pool again if it was not deleted."
             _LOG.error(said, place[1].value, place[0])
-            return list(batch)
+            return []
         return [batch[int(failed["Id"])] for failed in answer.get("Failed", [])]
 
     async def send_dead(self, letter: DeadLetter) -> None:
