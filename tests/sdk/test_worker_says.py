@@ -151,9 +151,11 @@ async def test_a_worker_that_is_not_let_in_says_what_is_wrong(answers: Callable[
     assert len(pool.told("claim")) == 1
 
 
-def program(tmp_path: Path, env: Mapping[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+def program(
+    tmp_path: Path, env: Mapping[str, str], *arguments: str, text: str = WORKER
+) -> "subprocess.CompletedProcess[str]":
     """The worker as a program, until it ends by itself."""
-    (tmp_path / "billing_worker.py").write_text(WORKER)
+    (tmp_path / "billing_worker.py").write_text(text)
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TICKWRIGHT_")}
     return subprocess.run(
         [sys.executable, *(arguments or ["billing_worker.py"])],

@@ -3,11 +3,12 @@
 The module is then imported as what it is, so that children find its handlers; the program itself they could not import.
 """
 
-import importlib
 import logging
 import sys
 from pathlib import Path
 
+from tickwright_sdk.loading import load
+from tickwright_sdk.problems import WorkerRefused
 from tickwright_sdk.worker import LOG_LINE, REFUSED, Worker
 
 _USAGE = "usage: python -m tickwright_sdk module:worker"
@@ -20,7 +21,9 @@ def main(arguments: list[str]) -> int:
     name, _, at = arguments[0].partition(":")
     sys.path.insert(0, "")
     try:
-        module = importlib.import_module(name)
+        module = load(name)
+    except WorkerRefused as refused:
+        return _say(f"tickwright: {refused}")
     except ModuleNotFoundError as fault:
         if fault.name is None or not f"{name}.".startswith(f"{fault.name}."):
             raise  # something that the module itself imports: its trace says where

@@ -10,15 +10,18 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from tickwright_sdk.context import Context
+from tickwright_sdk.loading import load
 from tickwright_sdk.payloads import Shape
 
 P = TypeVar("P")
 R = TypeVar("R")
 P_contra = TypeVar("P_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
+_PROGRAM = "__main__"
 
 
 class HandlerRefused(TypeError):  # noqa: N818 - says what happened to it
@@ -90,10 +93,16 @@ AnyJob = Job[Any, Any]
 class Registry:
     """Handlers by name."""
 
-    def __init__(self, client: Submits | None = None) -> None:
-        """`client` is who submits for them."""
+    def __init__(self, client: Submits | None = None, *, may_be_program: bool = False) -> None:
+        """`client` is who submits for them.
+
+        `may_be_program`: what a child cannot find in the program itself is not refused where it is written, but told in
+        `refused` to who starts the program: the same file may be loaded as a module.
+        """
         self._jobs: dict[str, AnyJob] = {}
         self._client = client
+        self._may_be_program = may_be_program
+        self.refused: str | None = None
 
     def job(
         self,
@@ -133,7 +142,9 @@ class Registry:
         if manner.memory_mb is not None and not manner.in_child:
             raise HandlerRefused(f"{name!r} has a memory limit: it needs process=True, since threads share memory")
         if manner.in_child and (why_not := _why_not_in_child(name, fn)) is not None:
-            raise HandlerRefused(why_not)
+            if not self._may_be_program or fn.__module__ != _PROGRAM:
+                raise HandlerRefused(why_not)
+            self.refused = self.refused or why_not
 
     def named(self, name: str) -> AnyJob | None:
         """The handler of this name."""
@@ -146,16 +157,25 @@ class Registry:
 
 def _why_not_in_child(name: str, fn: Callable[..., object]) -> str | None:
     module, place = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "<nowhere>")
-    if module == "__main__":
-        return f"{name!r} is called in a child, which cannot import the program itself: move it to a module"
+    if module == _PROGRAM:
+        return (
+            f"{name!r} is called in a child, which cannot import the program itself: "
+            f"start it with `python -m tickwright_sdk {_program()}`, or move it to a module"
+        )
     if module is None or "<" in place:
         return f"{name!r} is called in a child, which finds {place!r} in no module: define it at its top"
     return None
 
 
+def _program() -> str:
+    """The program as a module with its worker."""
+    file = getattr(sys.modules[_PROGRAM], "__file__", None)
+    return "module:worker" if file is None else f"{Path(file).stem}:worker"
+
+
 def found(module: str, place: str) -> Callable[..., object]:
     """The function that a child was told of: of a registered one, what it wraps."""
-    __import__(module)
+    load(module)
     at: Any = sys.modules[module]
     for part in place.split("."):
         at = getattr(at, part)

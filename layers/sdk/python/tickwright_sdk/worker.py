@@ -20,6 +20,7 @@ from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Job, Manner, Registry, Submitted
 from tickwright_sdk.hands import Hands
 from tickwright_sdk.health import Health, serving
+from tickwright_sdk.loading import refuse_on_import
 from tickwright_sdk.machine import token
 from tickwright_sdk.problems import WorkerRefused
 
@@ -75,7 +76,7 @@ class Worker:
     def __post_init__(self) -> None:
         if self.concurrency < 1 or self.grace_s < 0:
             raise ValueError("concurrency is 1 at least, and grace_s is not negative")
-        self.registry = Registry(_Submits(self))
+        self.registry = Registry(_Submits(self), may_be_program=True)
 
     def job(
         self, name: str, *, process: bool = False, memory_mb: int | None = None
@@ -93,6 +94,7 @@ class Worker:
         For a program: it shows its log on stderr unless that is set up already, and where it cannot work it says why in
         one line and ends with status 2.
         """
+        refuse_on_import()
         logging.basicConfig(level=logging.INFO, format=LOG_LINE)
         try:
             asyncio.run(self._until_a_signal(transport))
@@ -104,6 +106,9 @@ class Worker:
         self, stop: asyncio.Event, *, transport: Transport | None = None, hurry: asyncio.Event | None = None
     ) -> None:
         """Work until `stop` is set: `run` in a program that has an event loop. Raises WorkerRefused at its start."""
+        refuse_on_import()
+        if (why_not := self.registry.refused) is not None:
+            raise WorkerRefused(why_not)
         hands = Hands(threads=self.threads or self.concurrency, children=self.children)
         shift = Shift(worker=self, hands=hands, stop=stop, hurry=hurry or asyncio.Event())
         try:

@@ -1,6 +1,5 @@
 """A machine of the fleet: the kit of the installation, and the handlers that its image brings."""
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from tickwright.settings import from_environment
 from tickwright.wiring.aws import kit_from_env, runners_from_env
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
+from tickwright_sdk.loading import load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def handlers_at(place: str | None) -> Registry:
         return Registry()
     module_name, _, name = place.partition(":")
     try:
-        module = importlib.import_module(module_name)
+        module = load(module_name)
     except Exception as fault:
         raise FleetRefused(f"TICKWRIGHT_HANDLERS is {place!r}: {type(fault).__name__}: {fault}") from fault
     found = getattr(module, name or "worker", None)
