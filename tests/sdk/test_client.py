@@ -241,6 +241,14 @@ def test_an_address_that_would_give_the_key_away_is_refused(url: str) -> None:
         Client(url, KEY)
 
 
+def test_an_address_that_is_none_is_shown_without_what_may_be_secret() -> None:
+    """A password in it goes into no message."""
+    with pytest.raises(ValueError, match=r"not 'https://x\.example/y'") as raised:
+        Client("https://user:hidden@x.example/y?token=hidden", KEY)
+
+    assert "hidden" not in str(raised.value)
+
+
 @pytest.mark.parametrize("key", ["", "tw key", "tw_\r\nX-Other: 1", "ü", "x" * 257])
 def test_what_cannot_be_a_key_is_refused(key: str) -> None:
     """A line break in it would be another header."""

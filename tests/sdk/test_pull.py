@@ -291,16 +291,20 @@ async def test_a_claim_whose_answer_was_lost_is_asked_for_again_under_its_reques
 
 
 @pytest.mark.parametrize("body", [{}, {"executions": [{}], "waitedSec": 0}, {"executions": None}, [], "welcome"])
-async def test_an_answer_that_tells_of_no_claims_ends_no_worker(pool: Pool, body: object) -> None:
-    """A proxy's page, or an API of another version: it asks again."""
-    pool.ready.append(a_claim())
-    answers = iter([Says(body=body)])
+async def test_an_answer_that_tells_of_no_claims_ends_no_worker(
+    pool: Pool, body: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once it was let in: a proxy's page, or an API of another version. It asks again, and says what came."""
+    answers = iter([None, Says(body=body)])
     pool.claims = lambda _: next(answers, None)
 
     async with pulling(pool, lambda _, __: None):
+        await until(lambda: len(pool.told("claim")) >= 2)
+        pool.ready.append(a_claim())
         await until(pool.reports)
 
     assert pool.reports()[0][:2] == ("e1", "complete")
+    assert "a claim was answered by what is no Tickwright API" in caplog.text
 
 
 async def test_a_report_is_sent_again_while_the_lease_may_last(pool: Pool) -> None:

@@ -134,6 +134,9 @@ def healthy(asked: Asked) -> Says:
         (lambda _: Says(status=404, body=b"<html>"), "no Tickwright API"),
         (lambda _: Says(status=403, body={"message": "Forbidden"}), "no Tickwright API"),
         (lambda _: problem(422, "invalid"), "it is invalid"),
+        (lambda _: Says(body=b"<html>Log in</html>"), "no Tickwright API.*Log in"),
+        (lambda _: Says(body={"hello": 1}), "no Tickwright API.*'hello'"),
+        (lambda _: Says(body=["a"]), "no Tickwright API.*list"),
     ],
 )
 async def test_a_worker_that_is_not_let_in_says_what_is_wrong(answers: Callable[[Asked], Says], says: str) -> None:
@@ -178,7 +181,7 @@ HERE = {"TICKWRIGHT_URL": "http://127.0.0.1:9"}
         ({"TICKWRIGHT_API_KEY": "tw_secret"}, "TICKWRIGHT_URL is not set"),
         (HERE, "TICKWRIGHT_API_KEY is not set"),
         (HERE | {"TICKWRIGHT_API_KEY": "with blanks"}, "TICKWRIGHT_API_KEY: An API key is"),
-        ({"TICKWRIGHT_URL": "127.0.0.1:9", "TICKWRIGHT_API_KEY": "tw_secret"}, "TICKWRIGHT_URL: The address"),
+        ({"TICKWRIGHT_URL": "127.0.0.1:9", "TICKWRIGHT_API_KEY": "tw_secret"}, "not '127.0.0.1:9'"),
         ({"TICKWRIGHT_URL": "http://example.com", "TICKWRIGHT_API_KEY": "tw_secret"}, "use https"),
     ],
 )

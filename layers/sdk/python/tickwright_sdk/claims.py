@@ -13,12 +13,13 @@ from tickwright_sdk import limits
 from tickwright_sdk.context import Context, Link
 from tickwright_sdk.engine_link import Note
 from tickwright_sdk.hands import NoRoom
-from tickwright_sdk.problems import Unreachable
+from tickwright_sdk.problems import NoApi
 from tickwright_sdk.results import LATER_CLASS, Failed, Later, Result, Succeeded
 from tickwright_sdk.tail import Kept
 
 # Of a lease the protocol promises that it is longer than two heartbeats.
 _HEARTBEATS_A_LEASE = 2
+_NAMES, _NAME_CHARS = 5, 40  # shown of what is no answer
 _WORDS = frozenset({"log", "logCut", "result", "error"})  # of a report: what user code has said
 
 
@@ -77,12 +78,20 @@ class Claimed:
 
 
 def claimed(answer: Mapping[str, Any]) -> Claimed:
-    """Read an answer. Raises Unreachable for what is none, such as another program's."""
+    """Read an answer. Raises NoApi for what is none, such as another program's."""
     try:
         claims = [Claim.of(told) for told in answer["executions"]]
         return Claimed(claims=claims, waited_s=float(answer["waitedSec"]))
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise Unreachable(f"an answer that tells of no claims: {fault!r}") from fault
+        raise NoApi(f"an answer that tells of no claims: {_shown(answer)}") from fault
+
+
+def _shown(answer: object) -> str:
+    """What it was, without its values."""
+    if not isinstance(answer, Mapping):
+        return f"JSON that is no object but {type(answer).__name__}"
+    names = ", ".join(repr(str(name)[:_NAME_CHARS]) for name in list(answer)[:_NAMES])
+    return f"JSON with {names or 'no members'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

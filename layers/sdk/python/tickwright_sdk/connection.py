@@ -15,20 +15,21 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from tickwright_sdk.machine import fraction
-from tickwright_sdk.problems import Refused, TickwrightError, Unavailable, Unreachable, refused
+from tickwright_sdk.problems import NoApi, Refused, TickwrightError, Unavailable, Unreachable, refused
 
 _KEY = re.compile(r"[\x21-\x7E]{1,256}")
 _ANSWER_BYTES_MAX = 32 * 1_048_576  # a list's longest page is far below
 _RETRY_AFTER_S_MAX = 30.0  # a client that waits longer looks dead: it is told instead
 _OK, _REDIRECTS = 200, 300
 _SAID_CHARS_MAX = 200
+_SHOWN_BYTES = 60  # of what is no answer: enough to know a login page by
 # Answers that say "later": the request was not carried out.
 _LATER = frozenset({"idempotency_in_progress", "unfinished", "unavailable"})
 
@@ -215,10 +216,18 @@ def _pools(live: _Live, connections: int) -> urllib3.PoolManager:
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise ValueError("The address of the API looks like https://host or https://host:port/stage.")
+        raise ValueError(
+            f"The address of the API looks like https://host or https://host:port/stage, not {_shown(parts)}."
+        )
     if parts.scheme == "http" and not _is_this_machine(parts.hostname):
         raise ValueError("The key would cross the network in the clear: use https.")
     return url.rstrip("/")
+
+
+def _shown(parts: SplitResult) -> str:
+    """An address as it was given, without what may be secret: a user with a password, and a query."""
+    host = parts.netloc.rpartition("@")[2]
+    return repr(parts._replace(netloc=host, query="", fragment="").geturl()[:_SAID_CHARS_MAX])
 
 
 def _is_this_machine(host: str) -> bool:
@@ -246,7 +255,7 @@ def _read(status: int, headers: Mapping[str, str], text: bytes) -> Any:  # noqa:
     try:
         return json.loads(text) if text else None
     except ValueError:
-        raise Unreachable(f"an answer of {status} that is no JSON") from None
+        raise NoApi(f"an answer of {status} that is no JSON: {text[:_SHOWN_BYTES]!r}") from None
 
 
 def _seconds(text: str | None) -> float | None:

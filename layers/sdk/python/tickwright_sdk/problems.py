@@ -33,6 +33,10 @@ class Unreachable(TickwrightError):  # noqa: N818 - says what is the matter
     """No answer came: the request may have been carried out, or not."""
 
 
+class NoApi(Unreachable):
+    """What came is no answer of the API: another server, a proxy or a login page answers in its place."""
+
+
 class Refused(TickwrightError):  # noqa: N818 - as the API calls it
     """The API answered with a refusal (RFC 9457): it has changed nothing."""
 

@@ -21,7 +21,7 @@ from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands, NoRoom
 from tickwright_sdk.kept import Desk, KeptAttempt, Tally
 from tickwright_sdk.machine import Clock, MachineClock, fraction, token
-from tickwright_sdk.problems import NotFound, Refused, TickwrightError, Unavailable
+from tickwright_sdk.problems import NoApi, NotFound, Refused, TickwrightError, Unavailable
 from tickwright_sdk.refusals import Door, refused_at
 from tickwright_sdk.results import Failed, Result
 
@@ -169,7 +169,7 @@ class Puller:
                 answer = await self._polls.do(partial(self._ask, dict(asked) | ({"waitSec": 0} if is_last else {})))
             except TickwrightError as fault:
                 since_s = (self._clock.monotonic_ms() - begun_ms) / 1_000
-                if not _may_have_been_granted(fault) or is_last or since_s > _FORGOTTEN_S:
+                if self._is_refused(fault) or is_last or since_s > _FORGOTTEN_S:
                     raise
                 failures += 1
                 self._say_unanswered(fault)
@@ -186,14 +186,18 @@ class Puller:
         asked = self._pulling.asking(places)
         return asked if self._claimed_once else {**asked, "waitSec": 0}
 
+    def _is_refused(self, fault: TickwrightError) -> bool:
+        """Whether to ask again is of no use: what is no API at the first claim was never one."""
+        return not _may_have_been_granted(fault) or (isinstance(fault, NoApi) and not self._claimed_once)
+
     async def _judge(self, fault: TickwrightError) -> None:
         """A worker that was never let in has a mistake to be told at once; later the API may be mended meanwhile."""
-        if isinstance(fault, Refused) and not _may_have_been_granted(fault) and not self._claimed_once:
+        if isinstance(fault, Refused | NoApi) and self._is_refused(fault) and not self._claimed_once:
             door = Door(url=self._polling.url, pool=self._pulling.pool, is_api=await self._is_api(fault))
             raise refused_at(door, fault) from fault
         _LOG.warning("a claim failed: %s", fault)
 
-    async def _is_api(self, fault: Refused) -> bool:
+    async def _is_api(self, fault: TickwrightError) -> bool:
         """Whether it is the pool that is not there: what has no such path has no health either."""
         if not isinstance(fault, NotFound):
             return True
@@ -213,6 +217,8 @@ class Puller:
     def _say_unanswered(self, fault: TickwrightError) -> None:
         if isinstance(fault, Refused) and fault.code == _NO_SEAT:
             _LOG.debug("%s", fault)  # an idle machine of many is told so every few seconds: an ordinary day
+        elif isinstance(fault, NoApi):
+            _LOG.warning("a claim was answered by what is no Tickwright API, and is asked again: %s", fault)
         elif self._claimed_once:
             _LOG.warning("a claim was not answered, and is asked again: %s", fault)
         else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tickwright_sdk.client import Client
 from tickwright_sdk.connection import BadKey
-from tickwright_sdk.problems import Forbidden, NotFound, Refused, Unauthenticated, WorkerRefused
+from tickwright_sdk.problems import Forbidden, NoApi, NotFound, Refused, TickwrightError, Unauthenticated, WorkerRefused
 
 URL, KEY = "TICKWRIGHT_URL", "TICKWRIGHT_API_KEY"
 
@@ -23,9 +23,9 @@ class Door:
     is_api: bool = True
 
 
-def refused_at(door: Door, fault: Refused) -> WorkerRefused:
+def refused_at(door: Door, fault: Refused | NoApi) -> WorkerRefused:
     """What a refusal of the very first claim means."""
-    if not fault.code or not door.is_api:
+    if isinstance(fault, NoApi) or not fault.code or not door.is_api:
         return WorkerRefused(f"no Tickwright API answers at {door.url} ({_short(fault)}): is {URL} right?")
     match fault:
         case Unauthenticated():
@@ -57,5 +57,5 @@ def _set(name: str) -> str:
     return text
 
 
-def _short(fault: Refused) -> str:
+def _short(fault: TickwrightError) -> str:
     return " ".join(str(fault).split())[:300]
