@@ -107,10 +107,16 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
             Grant(Resource.LANES, ("sqs:SendMessage",)),
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
-            # It makes the queues of tenants' pools, and removes those of a pool that is deleted.
+            # It makes the queues of tenants' pools, counts what they hold, and removes those of a pool that is deleted.
             Grant(
                 Resource.POOL_QUEUES,
-                ("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:DeleteQueue", "sqs:SendMessage"),
+                (
+                    "sqs:CreateQueue",
+                    "sqs:SetQueueAttributes",
+                    "sqs:GetQueueAttributes",
+                    "sqs:DeleteQueue",
+                    "sqs:SendMessage",
+                ),
             ),
             _BURY,
         ),

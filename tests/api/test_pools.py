@@ -72,6 +72,27 @@ async def test_a_pool_that_no_job_names_is_deleted(acme: Client, rival: Client) 
     assert (anew.status, anew.code, anew.headers["Retry-After"]) == (409, "pool_rests", "90")
 
 
+@pytest.mark.sem("SEM-POOL-6")
+async def test_a_pool_in_which_a_run_waits_is_deleted_by_force_alone(acme: Client) -> None:
+    """The refusal says what `force` would do to how many; what is no truth value is no consent."""
+    await a_pool(acme)
+    run = await a_run(acme)
+    elsewhere = {"target": {"type": "http", "url": "https://a.example", "pool": None, "handler": None}}
+    await acme.send("PATCH", f"/v1/jobs/{run['jobId']}", elsewhere, if_match="*")
+
+    refused = await acme.send("DELETE", "/v1/pools/gpu")
+    unclear = await acme.send("DELETE", "/v1/pools/gpu?force=yes")
+    gone = await acme.send("DELETE", "/v1/pools/gpu?force=true")
+
+    assert (refused.status, refused.code, refused.json["retryable"]) == (409, "pool_in_use", False)
+    assert refused.json["detail"] == (
+        f"An unfinished run waits in it, such as {run['executionId']}; claim or cancel it first, or delete it with "
+        "?force=true: then it ends DEAD (pool_deleted)."
+    )
+    assert (unclear.status, unclear.errors()) == (422, [("query:force", "bad_value")])
+    assert (gone.status, gone.json["name"]) == (200, "gpu")
+
+
 async def test_a_pool_needs_no_body(acme: Client) -> None:
     """Its name is all that it must have."""
     made = await acme.send("PUT", "/v1/pools/gpu")

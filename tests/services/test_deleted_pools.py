@@ -12,7 +12,7 @@ from tests.support.steps import HOUR, MINUTE, claimed, fired
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Success, an_error
 from tickwright.domain.dead_letters import DeadFilter
-from tickwright.domain.executions import Reason
+from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.pools import Pool
@@ -32,7 +32,8 @@ DAY = 24 * HOUR
 
 
 async def deleted(world: World, name: str = "gpu") -> Pool:
-    gone = await delete_pool(world.kit, TENANT, name)
+    """Also while runs wait there: what becomes of these is asked here."""
+    gone = await delete_pool(world.kit, TENANT, name, force=True)
     assert isinstance(gone, Pool)
     return gone
 
@@ -92,6 +93,62 @@ async def test_a_pool_that_an_open_job_names_is_not_deleted(world: World) -> Non
     assert isinstance(there, Pool)
     assert there.version == 1
     await deleted(world)
+
+
+@pytest.mark.sem("SEM-POOL-6")
+async def test_a_pool_in_which_the_run_of_a_one_off_waits_is_not_deleted(world: World) -> None:
+    """Its job is over as soon as the run exists; the refusal counts and names the run, until it is claimed."""
+    await a_pool(world)
+    for mode in ("skip", "allow"):
+        at = world.text(MINUTE)
+        await world.submit(target=GPU, schedule={"runAt": at}, overlap={"mode": mode})
+    world.clock.advance(MINUTE)
+    await fired(world)
+    rows = await world.executions()
+    refused = await delete_pool(world.kit, TENANT, "gpu")
+    held = await claimed(world, rows[0])
+    tried = await claimed(world, rows[1])
+    await report(world.kit, tried, Failure(error=an_error("Broken", "once")))
+    waits_for_retry = await delete_pool(world.kit, TENANT, "gpu")
+    await report(world.kit, await claimed_again(world, tried), Success())
+    gone = await delete_pool(world.kit, TENANT, "gpu")
+
+    assert isinstance(refused, Refusal)
+    assert refused.code is Code.POOL_IN_USE
+    assert refused.detail.startswith("2 unfinished runs wait in it")
+    assert all(row.ref.id in refused.detail for row in rows)
+    assert isinstance(waits_for_retry, Refusal)
+    assert (tried.ref.id in waits_for_retry.detail, held.ref.id in waits_for_retry.detail) == (True, False)
+    assert isinstance(gone, Pool)
+
+
+@pytest.mark.sem("SEM-POOL-6")
+async def test_what_waits_beyond_the_jobs_that_are_looked_at_is_counted_by_the_queues(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenant may have more one-offs than one request looks at; `force` ends their runs knowingly."""
+    monkeypatch.setattr(limits, "POOL_JOBS_LOOKED_AT_MAX", 0)
+    await a_pool(world)
+    for _ in range(3):
+        await world.submit(target=GPU, schedule={"runAt": world.text(MINUTE)})
+    world.clock.advance(MINUTE)
+    await fired(world)
+
+    refused = await delete_pool(world.kit, TENANT, "gpu")
+    await deleted(world)
+    await watched(world, HOUR)
+
+    assert isinstance(refused, Refusal)
+    assert refused.detail.startswith("3 unfinished runs wait in it by its queues")
+    assert {row.reason for row in await world.executions()} == {Reason.POOL_DELETED}
+
+
+async def claimed_again(world: World, row: Execution) -> Execution:
+    """Once its backoff is over."""
+    tried = await world.only_execution(row.job_id)
+    assert tried.retry_at is not None
+    world.clock.advance(tried.retry_at - world.clock.now())
+    return await claimed(world, tried)
 
 
 @pytest.mark.sem("SEM-POOL-6", "SEM-REASON-1")
@@ -207,10 +264,10 @@ async def test_a_deletion_that_was_cut_off_goes_on_when_it_is_repeated(world: Wo
     await run_out_of(world)
     kit, _, _ = world.a_process_with(Down(frozenset({"remove"})))
     with pytest.raises(QueueUnavailable):
-        await delete_pool(kit, TENANT, "gpu")
+        await delete_pool(kit, TENANT, "gpu", force=True)
     left = await world.hints()
     with suppress(Crash):
-        await delete_pool(world.a_process(Script(at=2, fate=Fate.CRASH_BEFORE)), TENANT, "gpu")
+        await delete_pool(world.a_process(Script(at=2, fate=Fate.CRASH_BEFORE)), TENANT, "gpu", force=True)
     still_left = await world.hints()
     await deleted(world)
 

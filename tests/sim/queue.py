@@ -138,6 +138,10 @@ class SimQueue:
         """Nor do they delete any."""
         raise AssertionError(f"no queues are removed of the pool {pool}")
 
+    async def waiting(self, pool: str) -> int:
+        """Nor do they ask about one."""
+        raise AssertionError(f"nobody counts what waits in the pool {pool}")
+
     async def receive_any(
         self, lanes: Sequence[Lane], *, limit: int, wait_ms: int, visibility_ms: int, pool: str = FARGATE
     ) -> Sequence[Received]:

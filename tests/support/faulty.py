@@ -412,6 +412,11 @@ class FaultyQueue:
         """A write."""
         await self._write("remove", pool, lambda: self._queue.remove(pool))
 
+    async def waiting(self, pool: str) -> int:
+        """A read."""
+        call = Call("waiting", writes=False, fault=QueueUnavailable)
+        return await self._tap.through(call, lambda: self._queue.waiting(pool))
+
     async def receive(
         self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
     ) -> Sequence[Received]:

@@ -9,6 +9,7 @@ from tests.contract.queue.timing import MINUTE_MS, PATIENCE_MS, SECOND_MS
 from tests.support.builders import a_hint, a_ref
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE, LAMBDA, PoolName
 from tickwright.ports.faults import QueueUnavailable
@@ -94,6 +95,25 @@ async def test_a_pools_queues_are_removed_with_what_is_in_them(queue: Queue, clo
     assert found == {key: [hint] for key, hint in hints.items() if key != gone}
     with suppress(QueueUnavailable):
         assert await received_from(queue, gone, wait_ms=0) == []
+
+
+@pytest.mark.sem("SEM-POOL-6")
+async def test_what_waits_in_a_pool_is_counted(queue: Queue, clock: SystemClock) -> None:
+    """Visible, delayed and in hand, in all lanes, and nobody else's; a pool that has no queues has nothing."""
+    await prepared(queue)
+    hints = [
+        a_hint(ref=a_ref(number), tenant_id=ACME, pool=GPU, lane=lane, due_at=Instant(clock.now() + delay_ms))
+        for number, (lane, delay_ms) in enumerate([(Lane.HIGH, 0), (Lane.LOW, 0), (Lane.LOW, 10 * MINUTE_MS)])
+    ]
+    await queue.send(hints, clock.now())
+    pool = hints[0].queue
+    (in_hand,) = await received_from(queue, pool, limit=1)
+
+    assert await queue.waiting(pool) == len(hints)
+    await queue.delete([in_hand])
+    assert await queue.waiting(pool) == len(hints) - 1
+    assert await queue.waiting(a_hint(tenant_id=RIVAL, pool=GPU).queue) == 0
+    assert await queue.waiting("acme/nowhere") == 0
 
 
 async def test_of_several_lanes_the_first_asked_for_comes_first(queue: Queue, clock: SystemClock) -> None:

@@ -121,6 +121,20 @@ async def test_a_pools_queues_are_removed_lane_by_lane() -> None:
     ]
 
 
+@pytest.mark.sem("SEM-POOL-6")
+async def test_what_a_pools_queues_hold_is_counted_lane_by_lane() -> None:
+    """Visible, in hand and delayed; a queue that is gone holds nothing."""
+    counts = {
+        "ApproximateNumberOfMessages": "5",
+        "ApproximateNumberOfMessagesNotVisible": "2",
+        "ApproximateNumberOfMessagesDelayed": "1",
+    }
+    client = ScriptedClient(get_queue_attributes=[{"Attributes": counts}, GONE])
+
+    assert await queue_of(client).waiting("acme/gpu") == 8
+    assert {name for asked in client.requests("get_queue_attributes") for name in asked["AttributeNames"]} == {*counts}
+
+
 @pytest.mark.parametrize("code", ["QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently"])
 async def test_a_queue_that_was_removed_a_moment_ago_is_made_later(code: str) -> None:
     """SQS makes no queue of a name within a minute of the removal of another: the caller is told to come again."""

@@ -5,7 +5,7 @@ Must not know the rules behind the shapes. Promise: SEM-API-1.
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from tickwright.api.bodies import MayBeAbsent, WorkerName
 from tickwright.api.shapes import Shape
@@ -19,6 +19,17 @@ class PoolBody(MayBeAbsent):
     """A fleet of the tenant's own: its machines pull what jobs with a `pool` target are due for."""
 
     description: Annotated[str, Field(max_length=limits.DESCRIPTION_CHARS_MAX)] | None = None
+
+
+class DeleteQuery(BaseModel):
+    """Whether runs that wait in the pool may end with it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    force: Literal["true", "false"] = Field(
+        default="false",
+        description="`true`: also while unfinished runs wait in it; they end DEAD with the reason `pool_deleted`.",
+    )
 
 
 class ClaimBody(Shape):

@@ -10,7 +10,7 @@ from tickwright.api.call import Call, created, shown
 from tickwright.api.etags import etag_of, version_demanded
 from tickwright.api.exchange import Response, as_json, json_response
 from tickwright.api.pool_answers import ClaimJson, ClaimsJson, DeletedPoolJson, PoolFieldsJson, PoolJson, PoolsJson
-from tickwright.api.pool_bodies import ClaimBody, PoolBody
+from tickwright.api.pool_bodies import ClaimBody, DeleteQuery, PoolBody
 from tickwright.api.problems import granted
 from tickwright.api.views import checkpoint_json
 from tickwright.domain.ids import WorkerId
@@ -42,8 +42,8 @@ async def get(call: Call) -> Response:
 
 async def delete(call: Call) -> Response:
     """DELETE /v1/pools/{name}."""
-    if_match = version_demanded(call.request)
-    gone = granted(await delete_pool(call.kit, call.tenant_id, _name(call), if_match=if_match))
+    if_match, force = version_demanded(call.request), call.asked(DeleteQuery).force == "true"
+    gone = granted(await delete_pool(call.kit, call.tenant_id, _name(call), if_match=if_match, force=force))
     assert gone.deleted_at is not None
     answer: DeletedPoolJson = {**_fields(gone), "deletedAt": to_rfc3339(gone.deleted_at)}
     return json_response(200, answer)

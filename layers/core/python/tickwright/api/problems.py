@@ -48,7 +48,7 @@ SHOWN: Mapping[Code, Shown] = {
     Code.NOT_DEAD: Shown(409, "It is not dead"),
     Code.DISCARDED: Shown(409, "It was discarded"),
     Code.ORDER_OVER: Shown(409, "The order has ended"),
-    Code.POOL_IN_USE: Shown(409, "Jobs name the pool"),
+    Code.POOL_IN_USE: Shown(409, "The pool is in use"),
     Code.POOL_RESTS: Shown(409, "The pool was deleted a moment ago"),
     Code.TOO_MANY_ORDERS: Shown(409, "There are too many orders"),
     Code.TOO_MANY_CLAIMS: Shown(429, "Too many claims wait"),

@@ -32,7 +32,7 @@ class Code(Enum):
     NOT_DEAD = "not_dead"
     DISCARDED = "discarded"  # taken off the list of the dead: it is not run again under another payload
     ORDER_OVER = "order_over"  # the order has ended
-    POOL_IN_USE = "pool_in_use"  # jobs that are not over name it
+    POOL_IN_USE = "pool_in_use"  # jobs that are not over name it, or runs wait in it
     POOL_RESTS = "pool_rests"  # it was deleted a moment ago, and its queues are being removed
     TOO_MANY_ORDERS = "too_many_orders"
     TOO_MANY_CLAIMS = "too_many_claims"  # of one tenant wait; none is refused that asks for no wait

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NewType
 
 from tickwright.domain import limits
-from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, FieldProblem, Refusal
 
@@ -25,6 +25,7 @@ PLATFORM: Final = (LAMBDA, FARGATE)
 POOL_TARGET: Final = "pool"
 PYTHON_TARGET: Final = "python"
 
+_SHOWN_MAX = 5
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _ADVICE = (
     f"Use up to {limits.POOL_NAME_CHARS_MAX} small letters, digits and -, beginning with a letter; not "
@@ -71,6 +72,30 @@ class Pool:
         return None if self.deleted_at is None else Instant(self.deleted_at + 1_000 * limits.DELETED_POOL_KEPT_S)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Users:
+    """Who needs a pool: some of the jobs that are not over and name it, and of the unfinished runs that wait in it.
+
+    `count`: how many runs are known to wait, by the rows or by the queues, where not all rows were looked at.
+    """
+
+    jobs: tuple[JobId, ...] = ()
+    runs: tuple[ExecutionRef, ...] = ()
+    count: int = 0
+
+    def and_more(self, *, jobs: Sequence[JobId], runs: Sequence[ExecutionRef]) -> "Users":
+        """These and others."""
+        return Users(
+            jobs=(*self.jobs, *jobs)[:_SHOWN_MAX],
+            runs=(*self.runs, *runs)[:_SHOWN_MAX],
+            count=self.count + len(runs),
+        )
+
+    def at_least(self, count: int) -> "Users":
+        """The same, where the queues speak of more runs."""
+        return replace(self, count=max(self.count, count))
+
+
 def is_pool_name(text: str) -> bool:
     """Whether a tenant's pool may have this name: it fits the head of a job, and is none of the platform's."""
     fits = len(text) <= limits.POOL_NAME_CHARS_MAX and _NAME.fullmatch(text) is not None
@@ -110,8 +135,8 @@ def put_refusal(seen: Pool | None, name: str, if_match: int | None, *, now: Inst
     return RESTS if deleted_at is not None and now - deleted_at < 1_000 * limits.POOL_RESTS_S else None
 
 
-def delete_refusal(seen: Pool | None, if_match: int | None, users: Sequence[JobId]) -> Refusal | None:
-    """Why what was seen cannot be deleted; `users`: some of the jobs that name it and are not over.
+def delete_refusal(seen: Pool | None, if_match: int | None, users: Users, *, force: bool) -> Refusal | None:
+    """Why what was seen cannot be deleted; `force`: the runs that wait in it may end with it.
 
     One that was deleted already is deleted again: its queues may be there still.
     """
@@ -119,10 +144,20 @@ def delete_refusal(seen: Pool | None, if_match: int | None, users: Sequence[JobI
         return NO_SUCH_POOL
     if if_match is not None and (standing(seen) is None or seen.version != if_match):
         return CHANGED_MEANWHILE
-    if not users:
-        return None
-    named = f"Jobs that are not over name it, such as {', '.join(users)}; cancel them, or let them name another pool."
-    return Refusal(code=Code.POOL_IN_USE, detail=named)
+    if users.jobs:
+        named = ", ".join(users.jobs)
+        detail = f"Jobs that are not over name it, such as {named}; cancel them, or let them name another pool."
+        return Refusal(code=Code.POOL_IN_USE, detail=detail)
+    return Refusal(code=Code.POOL_IN_USE, detail=_waited_in(users)) if users.count and not force else None
+
+
+def _waited_in(users: Users) -> str:
+    one = users.count == 1
+    count = "An unfinished run waits" if one else f"{users.count} unfinished runs wait"
+    such = f", such as {', '.join(ref.id for ref in users.runs)}" if users.runs else " by its queues"
+    remedy = f"claim or cancel {'it' if one else 'them'} first"
+    end = f"{'it ends' if one else 'they end'} DEAD (pool_deleted)"
+    return f"{count} in it{such}; {remedy}, or delete it with ?force=true: then {end}."
 
 
 def made_anew(seen: Pool, description: str | None, now: Instant) -> Pool:

@@ -66,6 +66,13 @@ class Queue(Protocol):
         """
         ...
 
+    async def waiting(self, pool: str) -> int:
+        """About how many hints a pool's queues hold: visible, delayed and in hand. Where there are none it is 0.
+
+        Some may be of runs that are over, and a run that is tried again later than a queue can delay has none.
+        """
+        ...
+
     async def send(self, hints: Sequence[Hint], now: Instant) -> Sequence[Hint]:
         """Send hints, each delayed to its `due_at`: 900 s at most, and rather early than late.
 

@@ -5,23 +5,22 @@ leaves queues that nobody names, and the same request again goes on. Another ten
 Promises: SEM-POOL-1, SEM-POOL-6.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tickwright.domain import limits
 from tickwright.domain import pools as rules
 from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import ExecutionRef, JobId, TenantId
-from tickwright.domain.jobs import Head, JobSpec, JobStatus
+from tickwright.domain.ids import ExecutionRef, TenantId
+from tickwright.domain.jobs import JobSpec
 from tickwright.domain.outcomes import Refusal
-from tickwright.domain.pools import NO_SUCH_POOL, PLATFORM, Pool, PoolName, is_pool_name, queue_key, standing
+from tickwright.domain.pools import NO_SUCH_POOL, PLATFORM, Pool, PoolName, Users, is_pool_name, queue_key, standing
 from tickwright.ports.store import Applied, Listing
 from tickwright.services.kit import Kit
+from tickwright.services.pool_users import users_of
 
 _TRIES = 4  # of one write against others of the same pool
-_JOBS_A_PAGE = 200
-_JOBS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +59,19 @@ def _made(kit: Kit, tenant_id: TenantId, name: str, description: str | None, see
     return rules.described(seen, description)
 
 
-async def delete_pool(kit: Kit, tenant_id: TenantId, name: str, *, if_match: int | None = None) -> Pool | Refusal:
-    """Delete a pool that no job names; then its queues. A request that was cut off before those goes on when repeated.
+async def delete_pool(
+    kit: Kit, tenant_id: TenantId, name: str, *, if_match: int | None = None, force: bool = False
+) -> Pool | Refusal:
+    """Delete a pool that nobody needs; then its queues. A request that was cut off before those goes on when repeated.
 
-    The jobs that name it are looked for among a bounded number, and one may come meanwhile: what is left of their runs
-    is ended by whoever looks after the journal.
+    `force`: also one in which runs wait. Who needs it is looked for among a bounded number of jobs, and one may come
+    meanwhile: what is left of their runs is ended by whoever looks after the journal.
     """
     for _ in range(_TRIES):
         seen = await _seen(kit, tenant_id, name)
-        users = [] if standing(seen) is None else await _jobs_that_name(kit, tenant_id, name)
-        refusal = rules.delete_refusal(seen, if_match, users)
+        there = standing(seen)
+        users = Users() if there is None else await users_of(kit, there)
+        refusal = rules.delete_refusal(seen, if_match, users, force=force)
         if refusal is not None or seen is None:
             return refusal or NO_SUCH_POOL
         gone = rules.deleted(seen, kit.clock.now())
@@ -77,27 +79,6 @@ async def delete_pool(kit: Kit, tenant_id: TenantId, name: str, *, if_match: int
             await kit.queue.remove(queue_key(gone.name, tenant_id))
             return gone
     return rules.CHANGED_MEANWHILE
-
-
-async def _jobs_that_name(kit: Kit, tenant_id: TenantId, name: str) -> Sequence[JobId]:
-    """Some of the jobs that are not over and name a pool, or will once their edit counts."""
-    found, after_key = list[JobId](), None
-    for _ in range(limits.POOL_JOBS_LOOKED_AT_MAX // _JOBS_A_PAGE):
-        page = await kit.store.jobs_eventually(tenant_id, limit=_JOBS_A_PAGE, after_key=after_key)
-        heads = await kit.store.heads(page.items)
-        open_ones = [head for head in heads.values() if head.status in {JobStatus.ACTIVE, JobStatus.PAUSED}]
-        found += [head.job_id for head in open_ones if name in await _pools_of_job(kit, head)]
-        after_key = page.next_key
-        if after_key is None or len(found) >= _JOBS_SHOWN:
-            break
-    return found[:_JOBS_SHOWN]
-
-
-async def _pools_of_job(kit: Kit, head: Head) -> set[str]:
-    pending = None
-    if head.pending_version is not None:
-        pending = await kit.store.definition(head.job_id, head.pending_version)
-    return {head.pool} if pending is None else {head.pool, pending.spec.pool}
 
 
 async def get_pool(kit: Kit, tenant_id: TenantId, name: str) -> Pool | Refusal:

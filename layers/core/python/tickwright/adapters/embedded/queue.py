@@ -60,6 +60,10 @@ class EmbeddedQueue:
         """A pool's queues are its messages."""
         await self._write(partial(messages.remove_all, names=[queue_name(pool, lane) for lane in LANES]))
 
+    async def waiting(self, pool: str) -> int:
+        """Exact: what stands in the file."""
+        return sum([await self.depth(lane, pool) for lane in LANES])
+
     async def receive(
         self, lane: Lane, *, limit: int, wait_ms: int, visibility_ms: int, pool: str = LAMBDA
     ) -> Sequence[Received]:

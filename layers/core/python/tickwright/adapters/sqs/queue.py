@@ -52,6 +52,11 @@ _OUT_OF_HAND: Final = frozenset(
 _EXISTS: Final = frozenset({"QueueAlreadyExists", "QueueNameExists"})
 _RESTS: Final = frozenset({"AWS.SimpleQueueService.QueueDeletedRecently", "QueueDeletedRecently"})
 _NO_QUEUE: Final = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
+_COUNTS: Final = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
 
 Place = tuple[str, Lane]  # a pool's key, and a lane of it
 
@@ -281,6 +286,19 @@ class SqsQueue:
             except ClientError as error:
                 if code_of(error) not in _NO_QUEUE:
                     raise
+
+    async def waiting(self, pool: str) -> int:
+        """What SQS says of each lane's queue, which lags by a minute or so."""
+        return sum([await self._held_by(self._urls.of((pool, lane))) for lane in LANES])
+
+    async def _held_by(self, url: str) -> int:
+        try:
+            answer = await self._ask("get_queue_attributes", {"QueueUrl": url, "AttributeNames": list(_COUNTS)})
+        except ClientError as error:
+            if code_of(error) not in _NO_QUEUE:
+                raise
+            return 0
+        return sum(int(count) for count in answer["Attributes"].values())
 
     async def _ask(self, operation: str, request: Mapping[str, Any]) -> Answer:
         return await self._persistence.persist(operation, lambda: self._calls(operation, request))
