@@ -11,7 +11,7 @@ CONSTANTS
   LowersDeadline,                \* an edit may shorten the run deadline
   LooksBack,                     \* the execution of firedThrough exists before the next decision
   KeepsOpen,                     \* an entry that can still be decided is kept
-  PinsVersion, EditPinsFired,    \* A names the version; an edit names the last decision
+  PinsVersion, EditPinsNext,     \* A names the version; an edit names where the job is due: each decision moves it
   PauseRaises,                   \* pause and resume raise the version
   AfterFired,                    \* resume and edit go on after all that was decided
   EditKeeps,                     \* an edit retracts nothing
@@ -107,7 +107,7 @@ Changed(kind, h, now) ==
              new == [Raised(h, TRUE) EXCEPT !.dv = @ + 1, !.sch = sch,
                        !.reach = IF ReachNeverFalls THEN Max({@, Deadline(h.dv + 1)}) ELSE Deadline(h.dv + 1)]
          IN IF h.st = "PAUSED" \/ h.next <= now THEN new ELSE Going(new, sch, IF AfterFired THEN Max({now, h.ft}) ELSE now)
-Pins(kind) == kind # "cancel" /\ (kind \in {"edit all", "edit even"} => EditPinsFired)
+Pins(kind) == kind # "cancel" /\ (kind \in {"edit all", "edit even"} => EditPinsNext)
 \* A repeat finds its status written, and goes on with the retract.
 Repeats(kind, h) == (kind = "cancel" /\ h.st = "CANCELLED") \/ (kind = "pause" /\ h.st = "PAUSED")
 Asked(kind) == IF kind \in {"edit all", "edit even"} THEN "edit" ELSE IF kind = "resume" THEN "pause" ELSE kind
@@ -129,7 +129,7 @@ Ask == /\ w.api.pc = "idle"
                           !.calls[Asked(kind)] = IF kind = "resume" THEN @ ELSE @ + 1]
 Write == /\ w.api.pc = "write"
   /\ LET c == w.api h == c.h
-         may == w.head.ver = h.ver /\ w.head.st = h.st /\ (Pins(c.kind) => w.head.ft = h.ft)
+         may == w.head.ver = h.ver /\ w.head.st = h.st /\ (Pins(c.kind) => w.head.next = h.next)
          new == [c.new EXCEPT !.ft = w.head.ft, !.fv = w.head.fv]
          retracts == c.kind \in {"cancel", "pause"} \/ (~EditKeeps /\ c.kind # "resume")
          v == Show(w, new)

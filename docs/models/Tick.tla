@@ -13,7 +13,8 @@ CONSTANTS
   JournalFirst,                  \* J comes before A
   AdvanceFirst,                  \* A comes before I
   PinsVersion,                   \* A names the version that it was planned from
-  PinsFired,                     \* A, edits and renewals name the firedThrough that they were computed from
+  PinsFired,                     \* A names the firedThrough that it was computed from
+  PinsNext,                      \* edits and renewals name the nextRunAt that they were computed from
   HelpsExact,                    \* whoever is refused helps only where firedThrough is exactly its tick
   KeepsOpen,                     \* an entry that can still be decided is kept
   LooksBack,                     \* the execution of firedThrough exists before the next A
@@ -128,9 +129,9 @@ Look(i) == /\ w.p[i].pc = "idle"
        /\ w' = [w EXCEPT !.p[i] = [pc |-> IF NeedsRenewal(h, w.rules) THEN "renew" ELSE IF LooksBack THEN "back" ELSE
                                           IF JournalFirst THEN "page" ELSE "advance",
                                    h |-> h, old |-> Renewed(h, w.rules), plan |-> Plan(h, w.now, w.rules)]]
-\* The write of a head that the scheduler does not own: version and last decision as seen; what A owns stays as it stands.
+\* The write of a head that the scheduler does not own: version and nextRunAt as seen, which each decision moves; what A owns stays as it stands.
 Rewritten(v, h, new, raises) ==
-  IF v.head.ver = h.ver /\ (PinsFired => v.head.ft = h.ft)
+  IF v.head.ver = h.ver /\ (PinsNext => v.head.next = h.next)
   THEN Show(v, [new EXCEPT !.ver = IF raises THEN @ + 1 ELSE @, !.ft = v.head.ft, !.as = v.head.as, !.fv = v.head.fv,
                            !.at = v.head.at, !.pt = v.head.pt])
   ELSE v
