@@ -49,7 +49,7 @@ async def test_a_heartbeat_that_is_under_way_is_waited_for_at_rest(pool: Pool, m
 async def test_what_found_no_thread_in_its_time_was_not_run(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was not called: that it is out of time is no failure of its own."""
 
-    async def call(_hands: Hands, _job: object, _payload: str, context: Context) -> NoRoom:
+    async def call(_hands: Hands, _job: object, _payload: str, context: Context, **_: object) -> NoRoom:
         await context.sleep_async(SECONDS)
         return NoRoom()
 
@@ -67,7 +67,7 @@ async def test_a_report_that_cannot_be_sent_is_sent_without_its_text(
 ) -> None:
     """The work is done: left without a report it would be done again."""
 
-    async def call(*_: object) -> Result:
+    async def call(*_: object, **__: object) -> Result:
         return Succeeded(result='"\\ud800"')
 
     monkeypatch.setattr(Hands, "call", call)

@@ -103,6 +103,17 @@ async def test_a_second_signal_waits_for_no_grace(tmp_path: Path) -> None:
     assert (await program.stdout.read()).split() == [b"hurried"]
 
 
+async def test_a_signal_that_comes_twice_at_once_is_one(tmp_path: Path) -> None:
+    """`timeout` and a terminal signal the program and its group: what runs keeps its grace."""
+    program = await started("quick", tmp_path / "at-work")
+    program.send_signal(signal.SIGTERM)
+    await asyncio.to_thread(threading.Event().wait, 0.05)  # or the system makes one of the two
+    program.send_signal(signal.SIGTERM)
+    out, _ = await asyncio.wait_for(program.communicate(), SECONDS)
+
+    assert out.split() == [b"waited"]
+
+
 async def started(handler: str, told: Path) -> "asyncio.subprocess.Process":
     """The program of stopping.py, at work."""
     program = await asyncio.create_subprocess_exec(

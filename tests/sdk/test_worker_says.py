@@ -70,7 +70,7 @@ async def test_a_worker_says_what_it_serves_that_it_is_ready_and_how_it_ended(ca
     assert said(caplog) == [
         f"worker w1 serves the pool 'billing' of {url}: work; 3 runs at a time, in 3 threads and 2 children",
         "ready: the API grants runs of the pool to this worker",
-        "stopping: takes no more, and lets end what ends within 0.5 s; 1 run goes on",
+        "stopping: asks for no more, gives back what still comes, lets end what ends within 0.5 s; 1 run goes on",
         "e2 at leaseEpoch 1: given back, no attempt is counted",
         "stopped: 1 run ended here, 1 given back, 0 left to their leases",
     ]

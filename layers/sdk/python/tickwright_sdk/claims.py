@@ -31,6 +31,8 @@ class Claim:
     handler: str
     payload: str
     lease_epoch: int
+    attempt: int
+    max_attempts: int
     heartbeat_s: float
     lease_s: float  # from the answer on; of one that was asked for again, it is what is left
     lease_s_after: float  # from each heartbeat on
@@ -47,6 +49,8 @@ class Claim:
             handler=str(told["handler"]),
             payload=json.dumps(told["payload"]),
             lease_epoch=int(told["leaseEpoch"]),
+            attempt=int(told["attempt"]),
+            max_attempts=int(told["maxAttempts"]),
             heartbeat_s=heartbeat_s,
             lease_s=lease_s,
             lease_s_after=max(lease_s, _HEARTBEATS_A_LEASE * heartbeat_s),

@@ -101,6 +101,12 @@ class Hands:
             return await self._loop.call(partial(awaited, job, payload, context))
         return await self._in_thread(job, payload, context, self._shares.get(share, self._rest))
 
+    @staticmethod
+    def outlives(job: AnyJob, *, alone: bool = False) -> bool:
+        """Whether its code goes on when its call is cancelled: in a thread, which nobody can end."""
+        in_child = job.manner.in_child or (alone and job.fits_a_child)
+        return not in_child and not job.is_async
+
     @property
     def threads(self) -> int:
         """How many plain handlers at a time."""

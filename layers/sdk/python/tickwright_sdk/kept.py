@@ -39,11 +39,16 @@ class Tally:
 
     ended: int = 0
     given_back: int = 0
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What every run of a worker shares."""
+    """What every run of a worker shares.
+
+    `outlives`: whether code of this claim goes on when its call is cancelled. `letting_go_s`: how long a worker that
+    stops has from the wish to stop to its end.
+    """
 
     client: Client
     beats: Calls
@@ -51,8 +56,10 @@ class Desk:
     clock: Clock
     worker_id: str
     call: Call
+    outlives: Callable[[Claim], bool]
     draining: "asyncio.Future[None]"
     tally: Tally = field(default_factory=Tally)
+    letting_go_s: float = 8.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,20 +198,37 @@ class KeptAttempt:
     async def _let_go(self, running: "asyncio.Future[Any]", reason: str) -> None:
         """Ask the handler to stop, wait a moment, then cancel it. A thread goes on: its writes are fenced."""
         self._link.stop(reason)
-        await asyncio.wait({running}, timeout=self.claim.heartbeat_s / 3)
+        await asyncio.wait({running}, timeout=self._asking_s(reason))
         if not running.done():
             running.cancel()
-            await asyncio.wait({running}, timeout=self.claim.heartbeat_s / 15)
+            await asyncio.wait({running}, timeout=self._asking_s(reason) / 5)
+
+    def _asking_s(self, reason: str) -> float:
+        """How long a handler may take to stop; where the worker stops, so that its end can still be reported."""
+        asking_s = self.claim.heartbeat_s / 3
+        return min(asking_s, self.desk.letting_go_s * 5 / 8) if reason == DRAINING else asking_s
 
     async def _end(self, running: "asyncio.Future[Result | NoRoom]", reason: str | None) -> None:
         if reason == LOST:
             if not self._refused:
                 self._say("let go of, its lease may be over by this machine's clock", None)
             return
+        if reason == DRAINING and self._goes_on(running):
+            self._leave()
+            return
         result = _said(_result_of(running), reason)
         if not isinstance(result, Succeeded):
             await self._note_the_rest()
         await self._report(result)
+
+    def _goes_on(self, running: "asyncio.Future[Result | NoRoom]") -> bool:
+        """Whether its code does. A child that was killed is gone, and an async handler that was cancelled has ended."""
+        return not running.done() or (running.cancelled() and self.desk.outlives(self.claim))
+
+    def _leave(self) -> None:
+        """Given back, it could begin elsewhere beside the code that goes on here."""
+        self.desk.tally.left += 1
+        _LOG.warning("%s: %r does not stop, and is left to its lease", self._about(), self.claim.handler)
 
     async def _note_the_rest(self) -> None:
         """What the handler noted last is what the next attempt goes on from."""
@@ -225,6 +249,17 @@ class KeptAttempt:
             _LOG.info("%s: given back, no attempt is counted", self._about())
         elif is_told:
             self.desk.tally.ended += 1
+            self._say_failed(result)
+
+    def _say_failed(self, result: Result | NoRoom) -> None:
+        """One line of what is no success. What user code says of it may hold what nobody is to read here."""
+        claim = self.claim
+        of = f"{self._about()}: {claim.handler!r}, attempt {claim.attempt} of {claim.max_attempts}"
+        if isinstance(result, Later):
+            _LOG.info("%s, asks to be tried again in %g s", of, result.after_s)
+        elif isinstance(result, Failed) and self._link.reason != CANCELLED:
+            end = ", and is not tried again" if result.fatal else ""
+            _LOG.warning("%s, failed with %r%s", of, result.error_class, end)
 
     def _is_given_back(self, result: Result | NoRoom) -> bool:
         """Not run here, or broken off by its handler because this worker stops."""

@@ -21,7 +21,7 @@ from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands, NoRoom
 from tickwright_sdk.kept import Desk, KeptAttempt, Tally
 from tickwright_sdk.machine import Clock, MachineClock, fraction, token
-from tickwright_sdk.problems import NoApi, NotFound, Refused, TickwrightError, Unavailable
+from tickwright_sdk.problems import NoApi, NotFound, Refused, TickwrightError, Unavailable, WorkerRefused
 from tickwright_sdk.refusals import Door, refused_at
 from tickwright_sdk.results import Failed, Result
 
@@ -33,6 +33,7 @@ _BEATS_AT_ONCE, _REPORTS_AT_ONCE = 4, 4
 _REPORTING = Patience(read_s=10.0, tries=1)
 _ANSWER_S = 5.0  # what an answer may take beyond the wait that was asked for
 _PAUSE_S, _PAUSE_S_MAX = 0.5, 30.0
+_GONE_S = 60.0  # a pool that was deleted may be put again
 _LETTING_GO_S = 8.0  # before the end of the grace: a handler has a few seconds to stop, a report a moment
 _NO_SEAT = "too_many_claims"  # the code of what refuses a claim for which there was nothing, and no seat to wait on
 _FORGOTTEN_S = 120.0  # whatever an unanswered claim was granted has ended by then
@@ -80,6 +81,9 @@ class Puller:
         self._draining: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tally = Tally()
         self._claimed_once = False
+        self._failures = 0  # since the last claim that was answered
+        self._gone_since_ms: int | None = None
+        self._letting_go_s = min(_LETTING_GO_S, pulling.grace_s / 3)
 
     @property
     def going_on(self) -> int:
@@ -110,16 +114,15 @@ class Puller:
     # ---------------------------------------------------------------------------------------- polling
 
     async def _poll(self, stop: asyncio.Event) -> None:
-        failures = 0
         while (places := await self._places(stop)) > 0:
             taken = 0
             try:
                 taken = await self._claim(self._asking(places), stop)
-                failures = 0
+                self._failures, self._gone_since_ms = 0, None
             except TickwrightError as fault:
                 await self._judge(fault)
-                failures += 1
-                await _either(stop, _pause_s(failures, fault))
+                self._failures += 1
+                await _either(stop, _pause_s(self._failures, fault))
             finally:
                 for _ in range(places - taken):
                     self._free.release()
@@ -162,7 +165,7 @@ class Puller:
         Without an answer it is asked again under the same requestId: what was granted is told again, with what is
         left of its lease.
         """
-        begun_ms, failures = self._clock.monotonic_ms(), 0
+        begun_ms = self._clock.monotonic_ms()
         while True:
             sent_ms, is_last = self._clock.monotonic_ms(), stop.is_set()
             try:
@@ -171,9 +174,9 @@ class Puller:
                 since_s = (self._clock.monotonic_ms() - begun_ms) / 1_000
                 if self._is_refused(fault) or is_last or since_s > _FORGOTTEN_S:
                     raise
-                failures += 1
+                self._failures += 1
                 self._say_unanswered(fault)
-                await _either(stop, _pause_s(failures, fault))
+                await _either(stop, _pause_s(self._failures, fault))
             else:
                 self._say_ready()
                 return self._begin_all(answer, sent_ms, is_wanted=not stop.is_set())
@@ -195,7 +198,21 @@ class Puller:
         if isinstance(fault, Refused | NoApi) and self._is_refused(fault) and not self._claimed_once:
             door = Door(url=self._polling.url, pool=self._pulling.pool, is_api=await self._is_api(fault))
             raise refused_at(door, fault) from fault
-        _LOG.warning("a claim failed: %s", fault)
+        if isinstance(fault, NotFound) and fault.code:
+            self._say_gone(fault)
+        elif isinstance(fault, Refused) and fault.code == _NO_SEAT:
+            self._say_unanswered(fault)
+        else:
+            _LOG.warning("a claim failed: %s", fault)
+
+    def _say_gone(self, fault: NotFound) -> None:
+        """The pool was deleted under it: it may be put again soon, and is not waited for for ever."""
+        now_ms, pool = self._clock.monotonic_ms(), self._pulling.pool
+        since_ms = self._gone_since_ms = now_ms if self._gone_since_ms is None else self._gone_since_ms
+        if now_ms - since_ms >= _GONE_S * 1_000:
+            where = f"the API at {self._polling.url}"
+            raise WorkerRefused(f"{where} has had no pool {pool!r} any more for {_GONE_S:g} s ({fault})")
+        _LOG.warning("there is no pool %r any more; it is asked for again, for %g s: %s", pool, _GONE_S, fault)
 
     async def _is_api(self, fault: TickwrightError) -> bool:
         """Whether it is the pool that is not there: what has no such path has no health either."""
@@ -242,10 +259,13 @@ class Puller:
             clock=self._clock,
             worker_id=self._pulling.worker_id,
             call=self._call,
+            outlives=self._outlives,
             draining=self._draining,
             tally=self._tally,
+            letting_go_s=self._letting_go_s,
         )
-        running = asyncio.create_task(KeptAttempt(desk=desk, claim=claim, sent_ms=sent_ms, is_wanted=is_wanted).run())
+        kept = KeptAttempt(desk=desk, claim=claim, sent_ms=sent_ms, is_wanted=is_wanted)
+        running = asyncio.create_task(kept.run(), name=claim.execution_id)
         self._going_on.add(running)
         running.add_done_callback(self._ended)
 
@@ -263,6 +283,10 @@ class Puller:
             return Failed(error_class="UnknownHandler", message=message)  # another may, while a release rolls out
         return await self._hands.call(job, claim.payload, context, alone=claim.alone)
 
+    def _outlives(self, claim: Claim) -> bool:
+        job = self._registry.named(claim.handler)
+        return job is not None and self._hands.outlives(job, alone=claim.alone)
+
     # --------------------------------------------------------------------------------------- stopping
 
     async def _finish(self, polling: "asyncio.Task[None]") -> None:
@@ -271,8 +295,7 @@ class Puller:
         A poll that is pending may have been granted something: it is waited for, and what it brings is given back. It
         is cut only when the grace is nearly over: what it was granted then comes back when its lease ends.
         """
-        letting_go_s = min(_LETTING_GO_S, self._pulling.grace_s / 3)
-        grace_ms = round((self._pulling.grace_s - letting_go_s) * 1_000)
+        grace_ms = round((self._pulling.grace_s - self._letting_go_s) * 1_000)
         until_ms = self._clock.monotonic_ms() + grace_ms
         self._say_stopping(polling)
         while (ends := self._unfinished(polling)) and not self._draining.done():
@@ -282,17 +305,23 @@ class Puller:
             await asyncio.wait({*ends, self._draining}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
         self.let_go()
         if ends := self._unfinished(polling):
-            await asyncio.wait(ends, timeout=letting_go_s)
+            await asyncio.wait(ends, timeout=self._letting_go_s)
         if polling.done() and not polling.cancelled():
             polling.result()
+        self._say_stopped()
+
+    def _say_stopped(self) -> None:
+        unfinished = [one.get_name() for one in self._going_on if not one.done()]
+        for execution_id in unfinished:
+            _LOG.warning("%s: has not ended in time, and is left to its lease", execution_id)
         _LOG.info(
             "stopped: %s ended here, %d given back, %d left to their leases",
-            *(_runs(self._tally.ended), self._tally.given_back, len(self._unfinished(polling) - {polling})),
+            *(_runs(self._tally.ended), self._tally.given_back, self._tally.left + len(unfinished)),
         )
 
     def _say_stopping(self, polling: "asyncio.Task[None]") -> None:
         if not polling.done() or polling.cancelled() or polling.exception() is None:
-            said = "stopping: takes no more, and lets end what ends within %g s; %s"
+            said = "stopping: asks for no more, gives back what still comes, lets end what ends within %g s; %s"
             going_on = f"{_runs(self.going_on)} {'goes' if self.going_on == 1 else 'go'} on"
             _LOG.info(said, self._pulling.grace_s, going_on)
 

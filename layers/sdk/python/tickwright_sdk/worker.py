@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tickwright.worker")
 LOG_LINE = "%(asctime)s %(levelname)s %(message)s"
+_ONE_WISH_S = 0.5  # signals so close together are one
 REFUSED = 2  # the exit status of a program that cannot work as it is set up
 P = TypeVar("P")
 R = TypeVar("R")
@@ -120,12 +121,16 @@ class Worker:
             await hands.close()
 
     async def _until_a_signal(self, transport: Transport | None) -> None:
-        stop, hurry = asyncio.Event(), asyncio.Event()
+        stop, hurry, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
+        asked_s: list[float] = []
 
         def asked_to_stop() -> None:
-            (hurry if stop.is_set() else stop).set()
+            stop.set()
+            asked_s.append(loop.time())
+            # A terminal or `timeout` signals the program and its group: the same wish, told twice.
+            if asked_s[-1] - asked_s[0] >= _ONE_WISH_S:
+                hurry.set()
 
-        loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, asked_to_stop)
         await self.serve(stop, transport=transport, hurry=hurry)
