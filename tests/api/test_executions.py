@@ -275,7 +275,8 @@ async def test_an_explanation_says_what_the_reason_means(acme: Client) -> None:
 
     assert dead.json["reason"] == "fatal"
     assert told.startswith("nothing: it is DEAD (fatal). ")
-    assert told.endswith(f"{REASONS[Reason.FATAL].means} {REASONS[Reason.FATAL].remedy}")
+    meant = REASONS[Reason.FATAL]
+    assert told.endswith(f"{meant.means} Its error: Broken: for good. {meant.dead}")
 
 
 @pytest.mark.parametrize("execution_id", ["x", "a.b", "a" * 26 + ".20261201T000000000Z", "#", "~"])
@@ -332,5 +333,5 @@ async def test_a_redriven_execution_counts_its_attempts_anew(acme: Client) -> No
     assert [(one["attempt"], one["maxAttempts"]) for one in (opened, again)] == [(1, 4), (2, 4)]
     assert [(one["generationAttempt"], one["generationMaxAttempts"]) for one in (opened, again)] == [(0, 3), (1, 3)]
     assert waiting == "a worker of the pool fargate, for attempt 1 of 3 of generation 2"
-    assert running == "attempt 1 of 3 of generation 2 on w-1"
-    assert retrying.startswith("its next attempt, 2 of 3 of generation 2 (failed). ")
+    assert running.startswith("attempt 1 of 3 of generation 2 on w-1, until its time is over at ")
+    assert ", then attempt 2 of 3 of generation 2 (failed). " in retrying

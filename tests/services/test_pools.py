@@ -7,6 +7,7 @@ from tests.support.faulty import Down
 from tests.support.kits import World
 from tests.support.steps import MINUTE, fired
 from tickwright.domain import limits
+from tickwright.domain.explanations import explain
 from tickwright.domain.ids import TenantId
 from tickwright.domain.lanes import Lane
 from tickwright.domain.outcomes import Code, Refusal
@@ -14,7 +15,6 @@ from tickwright.domain.pools import FARGATE, LAMBDA, PoolName, queue_key
 from tickwright.ports.faults import QueueUnavailable
 from tickwright.services.change_job import edit_job
 from tickwright.services.fire import insert_and_send
-from tickwright.services.jobs import explain
 from tickwright.services.memory import Memory
 from tickwright.services.pools import Put, get_pool, list_pools, pool_refusal, put_pool
 from tickwright.services.run_now import run_now
@@ -136,7 +136,7 @@ async def test_a_job_waits_for_workers_that_can_run_it(world: World, body: dict[
     row = await world.only_execution(head.job_id)
     assert (head.pool, row.pool, waiting.hint.pool) == (pool, pool, pool)
     assert asked_for == row
-    assert explain(row, world.clock.now()).waits_for == f"a worker of the pool {pool}"
+    assert explain(row, world.clock.now(), lease_ms=MINUTE).waits_for == f"a worker of the pool {pool}"
 
 
 @pytest.mark.sem("SEM-POOL-1", "SEM-TICK-3")

@@ -46,6 +46,7 @@ class Reason(Enum):
 
 
 ASKED_LATER = "RetryLater"  # the class of an error that says why a run asked to be tried later
+STOPPED_FOR_DRAINING = "stopped with work left: draining"  # what it says where it stopped for its worker's sake
 
 
 class Owed(Enum):

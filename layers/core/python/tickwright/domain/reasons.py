@@ -6,7 +6,7 @@ Must not decide: who gives a reason stands where it is given. Promise: SEM-REASO
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tickwright.domain.executions import ASKED_LATER, Execution, PassedOver, Reason
+from tickwright.domain.executions import ASKED_LATER, STOPPED_FOR_DRAINING, Execution, PassedOver, Reason
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.schedules.phrases import counted
 from tickwright.domain.transitions import State
@@ -14,11 +14,15 @@ from tickwright.domain.transitions import State
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One reason in words: `means` and `remedy` are a sentence each."""
+    """One reason in words: `means` and `remedy` are a sentence each; `dead`: what to do about one that is DEAD of it.
+
+    `remedy` speaks of every status that the reason stands with, for the table; `dead` of one.
+    """
 
     statuses: tuple[State, ...]
     means: str
     remedy: str
+    dead: str = ""
 
 
 _S = State
@@ -77,43 +81,99 @@ REASONS: Mapping[Reason, Told] = {
     Reason.FAILED: Told(
         _FAILED,
         "The target failed; error says how.",
-        "In RETRY wait for the next attempt; when DEAD mend the cause and redrive it."),
+        "In RETRY wait for the next attempt; when DEAD mend the cause and redrive it.",
+        "Mend the cause and redrive it."),
     Reason.FATAL: Told(
         (_S.DEAD,),
-        "The target failed in a way that no other attempt can mend, such as a 4xx answer; error says how.",
-        "Mend the target or what it is sent, then redrive it."),
+        "It failed in a way that no other attempt can mend; error says how.",
+        "Mend the target and redrive it; where the payload was the fault, run it again with another by POST rerun.",
+        "Mend the target and redrive it."),
     Reason.TIMED_OUT: Told(
         _FAILED,
         "The attempt took longer than timeoutSec.",
-        "Make the target faster or raise timeoutSec; when DEAD redrive it."),
+        "Make the target faster or raise timeoutSec; when DEAD redrive it.",
+        "Make the target faster or raise timeoutSec, and redrive it."),
     Reason.LEASE_EXPIRED: Told(
         _FAILED,
         "The worker stopped sending heartbeats: it died, was cut off, or hung.",
-        "Look for the worker's end in its log; its code may have run in part, so go by executionId and leaseEpoch."),
+        "Look for the worker's end in its log; its code may have run in part, so go by executionId and leaseEpoch.",
+        "Look for the worker's end in its log, mend the cause and redrive it; its code may have run in part."),
     Reason.GIVEN_BACK: Told(
         (_S.RETRY,),
         "The worker gave it back without an attempt: it was stopping, or had no room.",
         "Nothing: it comes again and no attempt was counted."),
     Reason.RETRY_LATER: Told(
         (_S.RETRY,),
-        "The target asked to be tried later; error says why, if it did.",
+        "It asked to be tried later; error says why, if it did.",
         "Nothing: it comes again and no attempt was counted; how often it may ask is bounded."),
 }
 # fmt: on
 
+# What it was given does not suit it: another attempt with the same would end the same way.
+_OF_THE_PAYLOAD = frozenset({"BadPayload"})
+_OF_THE_RESULT = frozenset({"BadResult"})
+_ENDED_BY_ITSELF = frozenset({Reason.FAILED, Reason.FATAL, Reason.TIMED_OUT, Reason.LEASE_EXPIRED})
+
 
 def why(execution: Execution) -> str:
-    """Its reason in words, with what to do; empty where its state says it all."""
+    """Its reason in words, what its error says, and what comes next or is to be done; empty without a reason."""
     if execution.reason is None:
         return ""
     told = REASONS[execution.reason]
+    passed = None if execution.passed is None else f"This row stands for {_range(execution.passed)}."
+    parts = (_means(execution, told), _said(execution), passed, _next(execution, told))
+    return f" ({execution.reason.value}). {' '.join(part for part in parts if part)}"
+
+
+def is_of_its_error(execution: Execution) -> bool:
+    """Whether its error is what it is here for: else the error is of an attempt before."""
+    return execution.reason in _ENDED_BY_ITSELF
+
+
+def _means(execution: Execution, told: Told) -> str:
+    if was_drained(execution):
+        return "Its worker was stopping, so it stopped with work left, and goes on where its checkpoint says."
+    return told.means
+
+
+def was_drained(execution: Execution) -> bool:
+    """Whether it stopped with work left because its worker was to stop."""
     error = execution.error
-    asked = execution.reason is Reason.RETRY_LATER and error is not None and error.error_class == ASKED_LATER
-    said = f" It said: {error.message.removesuffix('.')}." if asked and error is not None else ""
-    passed = "" if execution.passed is None else f" This row stands for {_range(execution.passed)}."
+    return execution.reason is Reason.RETRY_LATER and error is not None and error.message == STOPPED_FOR_DRAINING
+
+
+def _said(execution: Execution) -> str:
+    """Its error, or that of its last attempt where it is here for another reason."""
+    error = execution.error
+    if error is None or was_drained(execution):
+        return ""
+    message = error.message.strip().removesuffix(".")
+    if execution.reason is Reason.RETRY_LATER:
+        return f"It said: {message}." if error.error_class == ASKED_LATER else ""
+    whose = "Its error" if is_of_its_error(execution) else "The error of its last attempt"
+    return f"{whose}: {error.error_class}: {message}." if message else f"{whose}: {error.error_class}."
+
+
+def _next(execution: Execution, told: Told) -> str:
     gone = execution.discarded
-    remedy = told.remedy if gone is None else f"Nothing: it was discarded at {to_rfc3339(gone.at)} ({gone.reason})."
-    return f" ({execution.reason.value}). {told.means}{said}{passed} {remedy}"
+    if gone is not None:
+        return f"Nothing is to be done: it was discarded at {to_rfc3339(gone.at)} ({gone.reason})."
+    if execution.state is State.RETRY:
+        counted_not = execution.reason in {Reason.RETRY_LATER, Reason.GIVEN_BACK}
+        return (
+            "No attempt was counted, and it comes again by itself." if counted_not else "It is tried again by itself."
+        )
+    if execution.state is State.DEAD and execution.error is not None and is_of_its_error(execution):
+        return _mended(execution.error.error_class, told)
+    return told.remedy
+
+
+def _mended(error_class: str, told: Told) -> str:
+    if error_class in _OF_THE_PAYLOAD:
+        return "Run it again with another payload by POST rerun: redriven it would be given the same."
+    if error_class in _OF_THE_RESULT:
+        return "Mend what the handler returns, and redrive it; it has run, so go by executionId."
+    return told.dead or told.remedy
 
 
 def _range(passed: PassedOver) -> str:

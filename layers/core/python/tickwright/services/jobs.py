@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 
 from tickwright.domain.dead_letters import stands
 from tickwright.domain.executions import Execution, key_of_occupant
+from tickwright.domain.explanations import Explanation, explain
 from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId, is_job_id, parse_execution_id
-from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobStatus
 from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_VERSION, Refusal
-from tickwright.domain.reasons import why
-from tickwright.domain.transitions import State
 from tickwright.ports.store import Listing
 from tickwright.services.hidden import newest_of, newest_version
 from tickwright.services.kit import Kit
@@ -33,15 +31,6 @@ class JobView:
     definition: Definition
     active: ExecutionRef | None = None
     hidden: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """What an execution waits for, since when, and when it should start."""
-
-    waits_for: str
-    since: Instant
-    starts_at: Instant | None
 
 
 async def head_of(kit: Kit, tenant_id: TenantId, job_id: str) -> Head | Refusal:
@@ -172,34 +161,6 @@ async def list_attention(
 async def explain_execution(kit: Kit, tenant_id: TenantId, execution_id: str) -> Explanation | Refusal:
     """Why an execution is where it is."""
     execution = await get_execution(kit, tenant_id, execution_id)
-    return execution if isinstance(execution, Refusal) else explain(await as_shown(kit, execution), kit.clock.now())
-
-
-def explain(execution: Execution, now: Instant) -> Explanation:
-    """In words, from the execution alone."""
-    reason = why(execution)
-    match execution.state:
-        case State.QUEUED if execution.scheduled_at > now:
-            return Explanation(waits_for="its time", since=execution.created_at, starts_at=execution.scheduled_at)
-        case State.QUEUED | State.WAITING:
-            due = execution.redriven_at or execution.scheduled_at
-            first = "" if execution.generation == 1 else f", for attempt {_attempt(execution, ahead=1)}"
-            words = f"a worker of the pool {execution.pool}{first}"
-            return Explanation(waits_for=words, since=due, starts_at=max(now, due))
-        case State.RETRY:
-            words = f"its next attempt, {_attempt(execution, ahead=1)}{reason}"
-            return Explanation(waits_for=words, since=execution.created_at, starts_at=execution.retry_at)
-        case State.RUNNING | State.CANCELLING:
-            words = f"attempt {_attempt(execution)} on {execution.lease_owner}{reason}"
-            return Explanation(waits_for=words, since=execution.started_at or now, starts_at=execution.started_at)
-        case _:
-            words = f"nothing: it is {execution.state.value}{reason}"
-            since = execution.finished_at or execution.created_at
-            return Explanation(waits_for=words, since=since, starts_at=execution.started_at)
-
-
-def _attempt(execution: Execution, *, ahead: int = 0) -> str:
-    """Which attempt of how many: after a redrive those of its generation, for it has its attempts anew."""
-    number, most = execution.of_generation
-    after = "" if execution.generation == 1 else f" of generation {execution.generation}"
-    return f"{number + ahead} of {most}{after}"
+    if isinstance(execution, Refusal):
+        return execution
+    return explain(await as_shown(kit, execution), kit.clock.now(), lease_ms=kit.durations.lease_ms)
