@@ -75,6 +75,25 @@ async def test_the_dead_are_grouped_by_what_they_died_of(acme: Client) -> None:
 
 
 @pytest.mark.sem("SEM-DLQ-1")
+async def test_the_dead_are_found_by_their_reason(acme: Client) -> None:
+    """In the list, the groups, an order and a discard; a dry run of one needs no reason of its own."""
+    dead = await a_dead_one(acme, "DbError")
+    path, wanted = "/v1/dead-letters", {"filter": {"reason": "fatal"}, "dryRun": True}
+    listed = [(await acme.get(f"{path}?reason={reason}")).json["deadLetters"] for reason in ("fatal", "pool_deleted")]
+    (group,) = (await acme.get(f"{path}/groups?reason=fatal")).json["groups"]
+    dry = [(await acme.post(f"{path}/{what}", wanted)).json["count"] for what in ("redrives", "discard")]
+    order = await acme.post(f"{path}/redrives", {"filter": {"reason": "expired"}})
+    unsaid = await acme.post(f"{path}/discard", {"filter": {"reason": "fatal"}})
+    unknown = await acme.get(f"{path}?reason=overlap")
+
+    assert [[one["execution"]["executionId"] for one in found] for found in listed] == [[dead], []]
+    assert (group["reason"], group["class"], dry) == ("fatal", "DbError", [1, 1])
+    assert (order.status, order.json["filter"]["reason"]) == (202, "expired")
+    assert (unsaid.status, unsaid.errors()) == (422, [("/reason", "missing")])
+    assert (unknown.status, unknown.errors()) == (422, [("query:reason", "bad_value")])
+
+
+@pytest.mark.sem("SEM-DLQ-1")
 async def test_the_biggest_groups_are_shown_up_to_the_limit(acme: Client) -> None:
     """The answer says how many there are in all; there are no pages, and what it does not know is refused."""
     for error in ("DbError", "Closed", "Closed"):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.builders import TICK, a_job_id, an_execution
 from tickwright.domain.attempts import an_error
-from tickwright.domain.dead_letters import GROUP_JOBS_MAX, SAMPLE_MAX, fingerprint_of, grouped, stands
+from tickwright.domain.dead_letters import GROUP_JOBS_MAX, SAMPLE_MAX, DeadFilter, fingerprint_of, grouped, stands
 from tickwright.domain.executions import Discarded, Execution, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
@@ -46,6 +46,22 @@ def test_what_died_without_an_error_is_grouped_by_its_reason() -> None:
 
     assert (group.fingerprint, group.error_class, group.count) == ("expired", None, 2)
     assert fingerprint_of(rows[0]) == "expired"
+
+
+@pytest.mark.sem("SEM-DLQ-1")
+def test_what_a_deleted_pool_has_ended_is_one_group_whatever_was_tried_before() -> None:
+    """The error that some of them have is of an attempt before, and is not what they died of."""
+    tried = a_dead(0, reason=Reason.POOL_DELETED)
+    never_tried = a_dead(1, error=None, reason=Reason.POOL_DELETED)
+    failed = a_dead(2, reason=Reason.FAILED)
+
+    ended, broken = grouped([tried, never_tried, failed])
+
+    assert (ended.fingerprint, ended.reason, ended.count) == ("pool_deleted", Reason.POOL_DELETED, 2)
+    assert (ended.error_class, ended.message) == (None, None)
+    assert (broken.reason, broken.error_class, broken.count) == (Reason.FAILED, "DbError", 1)
+    assert not DeadFilter(error_class="DbError").matches(tried)
+    assert DeadFilter(reason=Reason.POOL_DELETED).matches(tried)
 
 
 @pytest.mark.sem("SEM-DLQ-1")

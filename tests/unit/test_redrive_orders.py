@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.builders import ORDER_ID, TENANT, TICK, a_job_id, a_ref, an_execution
 from tickwright.domain.dead_letters import DeadFilter
-from tickwright.domain.executions import Discarded, ErrorSummary, Execution
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
 from tickwright.domain.redrive_orders import (
@@ -97,6 +97,7 @@ def test_an_order_means_what_was_dead_when_it_was_given(execution: Execution, *,
         (DeadFilter(fingerprint="g"), False),
         (DeadFilter(error_class="E", since=TICK, until=TICK), True),
         (DeadFilter(error_class="F"), False),
+        (DeadFilter(reason=Reason.POOL_DELETED), False),
         (DeadFilter(since=Instant(TICK + 1)), False),
         (DeadFilter(until=Instant(TICK - 1)), False),
     ],

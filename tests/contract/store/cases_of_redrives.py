@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.contract.store.cases import NOW, REF, Case
 from tests.support.builders import ORDER_ID, TENANT, TICK, a_ref, an_id
 from tickwright.domain.dead_letters import DeadFilter
+from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.own_payloads import KeepOwnPayload, OwnPayload, PutOwnPayload
@@ -26,7 +27,9 @@ ORDER = Order(
 # With everything that an order may hold.
 HALFWAY = replace(
     ORDER,
-    wanted=DeadFilter(job_id=JobId(an_id(3)), fingerprint="0f", error_class="Größe", since=TICK, until=NOW),
+    wanted=DeadFilter(
+        job_id=JobId(an_id(3)), fingerprint="0f", error_class="Größe", reason=Reason.POOL_DELETED, since=TICK, until=NOW
+    ),
     canary=Canary(first=3, failures_max=1),
     version=7,
     write_token=an_id(52),

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Required
 
 from typing_extensions import TypedDict
 
-from tickwright.api.answers import ExecutionJson, ExecutionSummaryJson, named
+from tickwright.api.answers import ExecutionJson, ExecutionSummaryJson, ReasonName, named
 from tickwright.api.problems import ProblemJson
 from tickwright.domain.redrive_orders import OrderStatus
 
@@ -15,7 +15,7 @@ OrderStatusName = Annotated[str, named(OrderStatus)]
 
 
 class DeadLetterSummaryJson(TypedDict):
-    """A dead execution in a list. `fingerprint`, to group by: its error's or, without an error, the reason."""
+    """A dead execution in a list. `fingerprint`, to group by: its error's or, where no error ended it, the reason."""
 
     fingerprint: str
     execution: ExecutionSummaryJson
@@ -42,6 +42,7 @@ DeadGroupJson = TypedDict(
     "DeadGroupJson",
     {
         "fingerprint": str,
+        "reason": ReasonName | None,
         "class": str | None,
         "message": str | None,
         "count": int,
@@ -56,6 +57,8 @@ DeadGroupJson = TypedDict(
 
 class DeadGroupsJson(TypedDict):
     """Dead executions by fingerprint, the biggest group first; of each some jobs and the newest executions.
+
+    `class` and `message` are null where no error is what they died of: `reason` says it then.
 
     `groupsInAll`: how many there are, also past the limit. Not `exact`: only the newest deaths were looked at, and
     there may be more groups, and more in each; narrow the stretch of time to count others.
@@ -80,6 +83,7 @@ class DeadFilterJson(TypedDict):
     jobId: str | None
     fingerprint: str | None
     errorClass: str | None
+    reason: ReasonName | None
     since: str | None
     until: str | None
 

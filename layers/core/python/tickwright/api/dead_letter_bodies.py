@@ -3,7 +3,7 @@
 Must not know the rules behind the shapes. Promise: SEM-API-1.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -19,6 +19,7 @@ _ID_CHARS_MAX = 200
 JobIdText = Annotated[str, Field(pattern=r"^[a-z2-7]{26}$")]
 Word = Annotated[str, Field(min_length=1, max_length=limits.TAG_CHARS_MAX)]
 ReasonText = Annotated[str, Field(min_length=1, max_length=limits.DISCARD_REASON_CHARS_MAX)]
+DeadReason = Literal["failed", "fatal", "timed_out", "lease_expired", "expired", "pool_deleted"]
 
 
 class Wanted(BaseModel):
@@ -27,6 +28,7 @@ class Wanted(BaseModel):
     job_id: JobIdText | None = None
     fingerprint: Word | None = None
     error_class: Word | None = None
+    reason: DeadReason | None = Field(default=None, description="Its reason, such as `pool_deleted` or `expired`.")
     since: Moment | None = Field(default=None, description="Died at this instant or later.")
     until: Moment | None = Field(default=None, description="Died at this instant or before.")
 
@@ -78,7 +80,7 @@ class DiscardBody(Shape):
     filter: DeadFilterBody | None = None
     everything: bool = Field(default=False, alias="all", description=_ALL_SAYS)
     only_count: bool = Field(default=False, alias="dryRun", description=f"{_DRY_RUN_SAYS} Not beside executionIds.")
-    reason: ReasonText
+    reason: ReasonText | None = Field(default=None, description="Why they are given up. Required, but for a dry run.")
 
 
 class RerunBody(Shape):

@@ -45,6 +45,7 @@ def dead_group_json(group: DeadGroup) -> DeadGroupJson:
     """A group."""
     return {
         "fingerprint": group.fingerprint,
+        "reason": None if group.reason is None else group.reason.value,
         "class": group.error_class,
         "message": group.message,
         "count": group.count,
@@ -86,6 +87,7 @@ def _filter(wanted: DeadFilter) -> DeadFilterJson:
         "jobId": wanted.job_id,
         "fingerprint": wanted.fingerprint,
         "errorClass": wanted.error_class,
+        "reason": None if wanted.reason is None else wanted.reason.value,
         "since": time_json(wanted.since),
         "until": time_json(wanted.until),
     }

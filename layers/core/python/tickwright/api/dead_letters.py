@@ -35,7 +35,7 @@ from tickwright.api.problems import granted, invalid, invalid_fields, problem
 from tickwright.api.specs import read_moment
 from tickwright.api.views import execution_json
 from tickwright.domain.dead_letters import DeadFilter
-from tickwright.domain.executions import Execution
+from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Refusal
@@ -119,7 +119,7 @@ async def discard(call: Call) -> Response:
         return await _discard_found(call, body)
     if body.only_count:
         raise invalid("/dryRun", "not_with_names", "What is named need not be counted; leave dryRun out.")
-    named = await discard_each(call.kit, call.tenant_id, list(dict.fromkeys(body.execution_ids)), body.reason)
+    named = await discard_each(call.kit, call.tenant_id, list(dict.fromkeys(body.execution_ids)), _said_why(body))
     outcomes = [_outcome(call, name, outcome) for name, outcome in named.items()]
     refused = sum("problem" in outcome for outcome in outcomes)
     return _discarded(len(outcomes) - refused, refused, outcomes=outcomes)
@@ -129,8 +129,14 @@ async def _discard_found(call: Call, body: DiscardBody) -> Response:
     wanted = _meant(body)
     if body.only_count:
         return await _counted(call, wanted)
-    done = await discard_found(call.kit, call.tenant_id, wanted, body.reason)
+    done = await discard_found(call.kit, call.tenant_id, wanted, _said_why(body))
     return _discarded(done.discarded, done.refused, more=not done.exact)
+
+
+def _said_why(body: DiscardBody) -> str:
+    if body.reason is None:
+        raise invalid("/reason", "missing", "It is required, but for a dry run; say why they are given up.")
+    return body.reason
 
 
 async def _counted(call: Call, wanted: DeadFilter) -> Response:
@@ -185,6 +191,7 @@ def _wanted(asked: Wanted, at: str) -> DeadFilter:
         job_id=None if asked.job_id is None else JobId(asked.job_id),
         fingerprint=asked.fingerprint,
         error_class=asked.error_class,
+        reason=None if asked.reason is None else Reason(asked.reason),
         since=_instant(asked.since, f"{at}since"),
         until=_instant(asked.until, f"{at}until"),
     )

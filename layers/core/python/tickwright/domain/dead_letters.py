@@ -7,7 +7,7 @@ discarded; only what stands there is found here. Promise: SEM-DLQ-1.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tickwright.domain.executions import Execution
+from tickwright.domain.executions import ErrorSummary, Execution, Reason
 from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
@@ -21,10 +21,16 @@ def stands(execution: Execution) -> bool:
     return execution.state is State.DEAD and execution.failed_at is not None
 
 
+def error_of_death(execution: Execution) -> ErrorSummary | None:
+    """The error that it died of. Where its pool was deleted, whatever error it has is of an attempt before."""
+    return None if execution.reason is Reason.POOL_DELETED else execution.error
+
+
 def fingerprint_of(execution: Execution) -> str:
-    """What it is grouped by: its error's fingerprint, or, where it died without an error, the reason."""
-    if execution.error is not None and execution.error.fingerprint:
-        return execution.error.fingerprint
+    """What it is grouped by: the fingerprint of the error that it died of, or, where there is none, the reason."""
+    error = error_of_death(execution)
+    if error is not None and error.fingerprint:
+        return error.fingerprint
     return "" if execution.reason is None else execution.reason.value
 
 
@@ -35,18 +41,21 @@ class DeadFilter:
     job_id: JobId | None = None
     fingerprint: str | None = None
     error_class: str | None = None
+    reason: Reason | None = None
     since: Instant | None = None
     until: Instant | None = None
 
     def matches(self, execution: Execution) -> bool:
         """Whether it stands on the list and is meant."""
-        error_class = None if execution.error is None else execution.error.error_class
+        error = error_of_death(execution)
+        error_class = None if error is None else error.error_class
         return (
             stands(execution)
             and self._in_range(execution.failed_at)
             and self.job_id in {None, execution.job_id}
             and self.fingerprint in {None, fingerprint_of(execution)}
             and self.error_class in {None, error_class}
+            and self.reason in {None, execution.reason}
         )
 
     def _in_range(self, died_at: Instant | None) -> bool:
@@ -57,9 +66,10 @@ class DeadFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadGroup:
-    """Dead executions of one fingerprint; class and message are those of the one that died last."""
+    """Dead executions of one fingerprint; reason, class and message are those of the one that died last."""
 
     fingerprint: str
+    reason: Reason | None
     error_class: str | None
     message: str | None
     count: int
@@ -87,6 +97,7 @@ def _group(fingerprint: str, letters: list[Execution]) -> DeadGroup:
     assert last is not None
     told = DeadGroup(
         fingerprint=fingerprint,
+        reason=newest[0].reason,
         error_class=None,
         message=None,
         count=len(newest),
@@ -101,7 +112,7 @@ def _group(fingerprint: str, letters: list[Execution]) -> DeadGroup:
 
 def told_by(group: DeadGroup, letter: Execution) -> DeadGroup:
     """The group with the error of one of its own."""
-    error = letter.error
+    error = error_of_death(letter)
     if error is None:
         return group
     return replace(group, error_class=error.error_class, message=error.message)

@@ -10,6 +10,7 @@ from tickwright.adapters.dynamodb import keys, wire
 from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Codec, Field, Shape, nested, one_of
 from tickwright.adapters.dynamodb.wire import Item, Value
 from tickwright.domain.dead_letters import DeadFilter
+from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.own_payloads import OwnPayload
@@ -21,6 +22,7 @@ _FILTER = Shape(
         Field("job_id", "jobId", TEXT),
         Field("fingerprint", "fingerprint", TEXT),
         Field("error_class", "errorClass", TEXT),
+        Field("reason", "reason", one_of(Reason)),
         Field("since", "since", NUMBER),
         Field("until", "until", NUMBER),
     ),
