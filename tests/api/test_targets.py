@@ -33,6 +33,48 @@ def api(api: Api) -> Api:
     return replace(api, targets=AllowedTargets(patterns=allowed))
 
 
+async def test_a_handler_that_no_worker_has_is_noted_where_they_are_known(api: Api, acme: Client) -> None:
+    """In the answer and in a look; where the API does not know its workers it says nothing."""
+    knowing = Client(replace(api, handlers=("demo.greet",)), acme.secret)
+    bodies = [
+        {"schedule": {"every": "PT1H"}, "target": {"type": "python", "handler": h}} for h in ("demo.gret", "demo.greet")
+    ]
+
+    wrong, right = [(await knowing.post("/v1/jobs", body)).json["lint"] for body in bodies]
+    looked = await knowing.post("/v1/jobs?validateOnly=true", bodies[0])
+    unknown = await acme.post("/v1/jobs", bodies[0])
+
+    assert [note["code"] for note in wrong] == ["unknown_handler"]
+    assert "demo.gret," in wrong[0]["message"]
+    assert "demo.greet" in wrong[0]["message"]
+    assert looked.json["preview"]["lint"] == wrong
+    assert (right, unknown.json["lint"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("url", "noted"),
+    [
+        ("https://a.example/x?token=abc", True),
+        ("https://a.example/x?page=1&X-Amz-Signature=abc", True),
+        ("https://a.example/x?api_key=abc", True),
+        ("https://a.example/x?sig=abc", True),
+        ("https://a.example/x?monkey=abc&design=2", False),
+        ("https://a.example/token?page=1", False),
+        ("https://a.example/x?token=", False),
+    ],
+)
+async def test_a_parameter_of_a_url_that_looks_secret_is_noted(acme: Client, url: str, *, noted: bool) -> None:
+    """With what to do, and not what it is; named in secrets it is hidden, and nothing is said."""
+    body = {"schedule": {"every": "PT1H"}, "target": {"type": "http", "url": url}}
+
+    plain = (await acme.post("/v1/jobs", body)).json["lint"]
+    named = (await acme.post("/v1/jobs", body | {"secrets": ["/target/url"]})).json["lint"]
+
+    assert [note["code"] for note in plain] == (["secret_in_url"] if noted else [])
+    assert all("/target/url" in note["message"] and "abc" not in note["message"] for note in plain)
+    assert named == []
+
+
 @pytest.mark.sem("SEM-TARGET-5")
 @pytest.mark.parametrize("kind", TARGETS)
 async def test_a_target_of_ones_own_is_taken_and_shown_as_it_was_sent(acme: Client, kind: str) -> None:

@@ -10,12 +10,14 @@ from tests.support.faulty import AnswerT, Call, Down, Fate, Interject, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired, lease_over_ms, running
-from tickwright.domain.attempts import Failure, RetryLater, Success, an_error
+from tickwright.domain.attempts import Failure, RetryLater, Success, UserResult, an_error
 from tickwright.domain.changes.executions import Claim
+from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.transitions import State
 from tickwright.loops.worker import run_hints
+from tickwright.ports.runner import Invocation
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
 from tickwright.services.kit import Kit
@@ -229,6 +231,27 @@ async def test_the_claims_of_a_batch_stand_when_a_repair_beside_them_fails(world
     assert sorted(type(answer).__name__ for answer in answers) == ["NotNow", "Over"]
     await world.drain()
     await check_all(world)
+
+
+async def test_how_late_a_retry_starts_is_counted_from_the_end_of_its_backoff(world: World) -> None:
+    """The wait that its policy demands is no lag of the platform's; of a first attempt all of it is."""
+
+    async def fails(_invocation: Invocation) -> UserResult:
+        return Failure(error=an_error("Broken", "once"))
+
+    world.runner.does = fails
+    execution = await queued(world)
+    world.clock.advance(700)
+    await run_hints(world.worker(), await world.receive())
+    row = await world.only_execution(execution.job_id)
+    assert row.retry_at is not None
+    world.clock.advance(row.retry_at + 300 - world.clock.now())
+    await run_hints(world.worker(), await world.receive())
+
+    claims = [one.measured for one in world.telemetry.happenings if one.name is EventName.EXECUTION_CLAIMED]
+    first, second = [(measured["attempt"], measured["startLagMs"]) for measured in claims]
+    assert row.retry_at - execution.scheduled_at > 1_000
+    assert (first, second) == ((1, 700), (2, 300))
 
 
 @pytest.mark.sem("SEM-RETRY-1")

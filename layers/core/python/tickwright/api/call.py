@@ -3,7 +3,7 @@
 Must not know the endpoints.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -39,6 +39,7 @@ class Api:
     resources of AWS a job may name. `webhook_key`: what the tenants' signing secrets are made from, if any are.
     `log_link`: where a browser finds all that an execution's workers have logged; None where there is no such place.
     `claim_seats`: how many claims of one tenant may wait at a time; None where waiting costs nothing.
+    `handlers`: those of `python` targets that its workers have; None where the API does not know them.
     """
 
     kit: Kit
@@ -49,6 +50,7 @@ class Api:
     webhook_key: bytes = field(default=b"", repr=False)
     log_link: LogLink = _no_link
     claim_seats: int | None = None
+    handlers: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

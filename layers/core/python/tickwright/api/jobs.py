@@ -61,7 +61,7 @@ async def create(call: Call) -> Response:
         return await validate_only.would_create(call, spec)
     request = required_key(call.request, call.value)
     submitted = await _submit(call, call.read(JobBody), request)
-    shown_job = job_json(await _seen(call, submitted))
+    shown_job = job_json(await _seen(call, submitted), call.api.handlers)
     location = f"/v1/jobs/{submitted.head.job_id}"
     return created(location, shown_job, REPLAYED if submitted.replayed else None)
 
@@ -89,7 +89,7 @@ async def _outcome(call: Call, value: object, request: RequestKey) -> OutcomeJso
     return {
         "status": 201,
         "replayed": submitted.replayed,
-        "job": job_json(await _seen(call, submitted)),
+        "job": job_json(await _seen(call, submitted), call.api.handlers),
     }
 
 
@@ -262,4 +262,4 @@ def _id(call: Call) -> JobId:
 
 
 async def _shown(call: Call, outcome: JobView | Refusal) -> Response:
-    return shown(job_json(await with_its_run(call.kit, granted(outcome))))
+    return shown(job_json(await with_its_run(call.kit, granted(outcome)), call.api.handlers))

@@ -44,7 +44,7 @@ async def would_create(call: Call, spec: JobSpec) -> Response:
     previewed = preview_schedule(call.kit, call.api.second_engine, question)
     answer: ValidatedJson = {
         "job": spec_json(spec),
-        "preview": _with_job_notes(preview_json(previewed), spec, call.kit.clock.now()),
+        "preview": _with_job_notes(preview_json(previewed), spec, call),
         "ticksBefore": None,
         "ticksAfter": [to_rfc3339(tick.at) for tick in previewed.preview.ticks],
     }
@@ -57,16 +57,17 @@ async def would_edit(call: Call, asked: Edit) -> Response:
     edit = granted(await preview_edit(call.kit, call.api.second_engine, call.tenant_id, asked))
     answer: ValidatedJson = {
         "job": spec_json(spec),
-        "preview": _with_job_notes(preview_json(edit.previewed), spec, call.kit.clock.now()),
+        "preview": _with_job_notes(preview_json(edit.previewed), spec, call),
         "ticksBefore": _times(edit.before),
         "ticksAfter": _times(edit.after),
     }
-    etag = job_json(await with_its_run(call.kit, edit.view))["etag"]
+    etag = job_json(await with_its_run(call.kit, edit.view), call.api.handlers)["etag"]
     return json_response(200, answer, {"ETag": etag})
 
 
-def _with_job_notes(preview: PreviewJson, spec: JobSpec, now: Instant) -> PreviewJson:
-    notes: list[LintNoteJson] = [{"code": note.code, "message": note.message} for note in job_lint(spec, now)]
+def _with_job_notes(preview: PreviewJson, spec: JobSpec, call: Call) -> PreviewJson:
+    found = job_lint(spec, call.kit.clock.now(), call.api.handlers)
+    notes: list[LintNoteJson] = [{"code": note.code, "message": note.message} for note in found]
     return {**preview, "lint": [*preview["lint"], *notes]}
 
 

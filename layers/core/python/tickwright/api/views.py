@@ -5,7 +5,7 @@ Promise: SEM-API-2.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from tickwright.api.answers import (
@@ -45,15 +45,15 @@ from tickwright.services.preview import Previewed
 from tickwright.services.zone_changes import ZoneChange
 
 
-def job_json(view: JobView) -> JobJson:
-    """A job, whole."""
+def job_json(view: JobView, handlers: Collection[str] | None = None) -> JobJson:
+    """A job, whole; `handlers`: those that the installation's workers have, where that is known."""
     head, definition = view.head, view.definition
     schedule, hashed = from_compact(head.schedule), is_hashed(definition.spec.source)
     shown: JobJson = {
         **_moving(view),
         **spec_json(definition.spec, view.hidden),
         "explanation": list(explain(schedule)),
-        "lint": _notes((*lint(schedule, hashed=hashed), *job_lint(definition.spec, definition.created_at))),
+        "lint": _notes((*lint(schedule, hashed=hashed), *job_lint(definition.spec, definition.created_at, handlers))),
         "etag": "",
     }
     shown["etag"] = etag_of(as_json(shown), head.version)

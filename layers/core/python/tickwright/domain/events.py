@@ -26,7 +26,7 @@ class EventName(Enum):
     REDRIVE_ORDERED = "redrive_ordered"  # an order to redrive many was given
     REDRIVE_ORDER_ENDED = "redrive_order_ended"  # label: status; measurement: redriven
     EXECUTION_SKIPPED = "execution_skipped"  # label: reason
-    EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs
+    EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs, of a retry from the end of its backoff
     CLAIM_REFUSED = "claim_refused"  # label: reason
     EXECUTION_HANDED_OVER = "execution_handed_over"  # somebody else goes on with it, and reports by its epoch
     EXECUTION_SUCCEEDED = "execution_succeeded"  # measurement: durationMs

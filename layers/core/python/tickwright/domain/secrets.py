@@ -61,12 +61,12 @@ def read_secrets(problems: Problems, value: object, *, target: Target, payload: 
     pointers = tuple(dict.fromkeys(str(one) for one in cast("Sequence[object]", value or ())))
     document = _document(target, payload)
     if len(pointers) > limits.SECRETS_MAX:
-        problems.add("/secrets", "too_many", f"there are {len(pointers)}, at most {limits.SECRETS_MAX} are kept.")
+        problems.add("/secrets", "too_many", f"There are {len(pointers)}, at most {limits.SECRETS_MAX} are kept.")
     for index, pointer in enumerate(pointers):
         _check_pointer(problems, f"/secrets/{index}", pointer, document)
     for pointer in _outermost((*pointers, *_secret_headers(target))):
         if _holds_mask(_found(document, _steps(pointer))):
-            problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
+            problems.add(pointer, "masked_value", "It is the mask that stands for a secret; send the value itself.")
     return pointers
 
 
@@ -88,15 +88,15 @@ def edit_problems(old: JobSpec, new: JobSpec, ever: Iterable[str] = ()) -> tuple
     named = dict.fromkeys((*old.secrets, *ever))
     if (count := len(named | dict.fromkeys(new.secrets))) > limits.SECRETS_EVER_MAX:
         most = f"at most {limits.SECRETS_EVER_MAX} are kept; submit a new job."
-        problems.add("/secrets", "too_many", f"the versions of this job have named {count} in all, {most}")
+        problems.add("/secrets", "too_many", f"The versions of this job have named {count} in all, {most}")
     masked_ones = [pointer for pointer in _outermost(named) if _holds_mask(_found(after, _steps(pointer)))]
     for pointer in masked_ones:
-        problems.add(pointer, "masked_value", "it is the mask that stands for a secret; send the value itself.")
+        problems.add(pointer, "masked_value", "It is the mask that stands for a secret; send the value itself.")
     kept = frozenset((*new.secrets, *_secret_headers(new.target)))
     for pointer in _outermost(old.secrets):
         placed = set(_placed(_found(after, _steps(pointer)), pointer, kept)) if pointer not in masked_ones else set()
         if placed and _shows(placed, _placed(_found(before, _steps(pointer)), pointer)):
-            advice = "it is a secret until it has another value; keep it among /secrets, or send another value too."
+            advice = "It is a secret until it has another value; keep it among /secrets, or send another value too."
             problems.add(pointer, "still_secret", advice)
     return tuple(problems.found)
 

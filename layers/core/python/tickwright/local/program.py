@@ -78,6 +78,7 @@ async def _serve(
         page_secret=_kept_secret(kit, options.folder, "pages.secret"),
         webhook_key=_kept_secret(kit, options.folder, "webhooks.key"),
         second_engine=DeferredEngine(),
+        handlers=demo_handlers().names(),
     )
     server = HttpServer(api, host=options.host, port=options.port)
     await server.start()

@@ -44,10 +44,14 @@ class NotNow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """An execution that a worker wants, and how long an attempt of it may take."""
+    """An execution that a worker wants, and how long an attempt of it may take.
+
+    `due_at`: when its hint says that it could start, which of a retry is the end of its backoff.
+    """
 
     ref: ExecutionRef
     timeout_ms: int
+    due_at: Instant | None = None
 
 
 async def claim(kit: Kit, wanted: Sequence[Wanted], worker: WorkerId) -> Sequence[Claimed | Over | NotNow]:
@@ -55,7 +59,10 @@ async def claim(kit: Kit, wanted: Sequence[Wanted], worker: WorkerId) -> Sequenc
     sent_ms = kit.clock.monotonic_ms()
     changes = [_claim_of(kit, one, worker) for one in wanted]
     outcomes = await kit.store.write_each(changes) if len(changes) > 1 else [await kit.store.write(changes[0])]
-    return [await _judge(kit, change, outcome, sent_ms) for change, outcome in zip(changes, outcomes, strict=True)]
+    return [
+        await _judge(kit, one, change, outcome, sent_ms)
+        for one, change, outcome in zip(wanted, changes, outcomes, strict=True)
+    ]
 
 
 def _claim_of(kit: Kit, wanted: Wanted, worker: WorkerId) -> Claim:
@@ -71,11 +78,11 @@ def _claim_of(kit: Kit, wanted: Wanted, worker: WorkerId) -> Claim:
 
 
 async def _judge(
-    kit: Kit, change: Claim, outcome: Outcome[Execution] | Unknown, sent_ms: int
+    kit: Kit, wanted: Wanted, change: Claim, outcome: Outcome[Execution] | Unknown, sent_ms: int
 ) -> Claimed | Over | NotNow:
     match outcome:
         case Applied(new=execution):
-            could_start = execution.redriven_at or execution.scheduled_at
+            could_start = max(execution.redriven_at or execution.scheduled_at, wanted.due_at or 0)
             kit.emit(
                 EventName.EXECUTION_CLAIMED,
                 measured={"startLagMs": max(0, change.now - could_start), "attempt": execution.attempt},
