@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from tickwright.domain.attempts import UserResult
@@ -15,7 +16,14 @@ from tickwright.domain.logs import LogTail
 # How many of so many places of a lane, of a pool, can start anything: the others may be held by code that is stuck.
 Able = Callable[[str, Lane, int], int]
 
-CANCELLED, LEASE_LOST, DEADLINE, DRAINING = "cancelled", "lease_lost", "deadline", "draining"
+
+class StopReason(StrEnum):
+    """Why an attempt is to stop; user code is told it in these words."""
+
+    CANCELLED = "cancelled"
+    LEASE_LOST = "lease_lost"
+    DEADLINE = "deadline"
+    DRAINING = "draining"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +43,8 @@ class Invocation:
     # Sends a heartbeat with what is to be noted, if the last one was not just now; whether to go on. On the loop only.
     beat: Callable[[Noted | None], Awaitable[bool]]
     log: LogTail  # what the target says meanwhile, from any thread
-    # Why `cancelled` is true: one of CANCELLED, LEASE_LOST, DEADLINE, DRAINING.
-    cancel_reason: Callable[[], str | None] = lambda: None
+    # Why `cancelled` is true.
+    cancel_reason: Callable[[], StopReason | None] = lambda: None
 
 
 class Runner(Protocol):

@@ -24,7 +24,7 @@ from tickwright.domain.stored_logs import SaidBy
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
-from tickwright.ports.runner import CANCELLED, DEADLINE, DRAINING, LEASE_LOST, Invocation, Runner
+from tickwright.ports.runner import Invocation, Runner, StopReason
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim, while_held
 from tickwright.services.hidden import hiding_by_now
 from tickwright.services.kit import Kit
@@ -33,7 +33,7 @@ from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heart
 from tickwright.services.run_logs import keep_log
 
 # What a target is told when its attempt ends for one of these; for all others its lease is lost.
-_REASONS = {Code.CANCELLED: CANCELLED, Code.DEADLINE: DEADLINE}
+_REASONS = {Code.CANCELLED: StopReason.CANCELLED, Code.DEADLINE: StopReason.DEADLINE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +182,7 @@ class _Attempt:
     log: LogTail
     lease_until: Instant | None  # as it was written last; None once that is not known for sure
     lease_sent_ms: int = 0
-    why: str | None = None  # it is to stop
+    why: StopReason | None = None  # it is to stop
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     noted: Noted | None = None
     is_unsent: bool = False  # something of `noted` has not been written
@@ -228,7 +228,7 @@ class _Attempt:
             if running.done():
                 return _result_of(running)
             if self.worker.draining.done():
-                await self._let_go(running, DRAINING)
+                await self._let_go(running, StopReason.DRAINING)
                 return _drained(running)
             if self.ending.done():
                 return await self._end(running, self.ending.result())
@@ -296,7 +296,7 @@ class _Attempt:
 
     async def _end(self, running: "asyncio.Future[UserResult]", reason: Refusal) -> UserResult | Refusal:
         """Stop the target for a reason, and say what is to be reported."""
-        await self._let_go(running, _REASONS.get(reason.code, LEASE_LOST))
+        await self._let_go(running, _REASONS.get(reason.code, StopReason.LEASE_LOST))
         match reason.code:
             case Code.CANCELLED:
                 await stopped(self.worker.kit, self.claimed.execution)
@@ -306,7 +306,7 @@ class _Attempt:
             case _:
                 return reason
 
-    async def _let_go(self, running: "asyncio.Future[UserResult]", why: str) -> None:
+    async def _let_go(self, running: "asyncio.Future[UserResult]", why: StopReason) -> None:
         """Ask the target to stop, wait a moment, then cancel it.
 
         Code in a thread cannot be stopped: its writes are fenced.

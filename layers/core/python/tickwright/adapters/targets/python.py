@@ -13,7 +13,7 @@ from tickwright.domain.attempts import NotRun, UserResult, an_error
 from tickwright.domain.executions import Noted
 from tickwright.domain.instants import to_datetime
 from tickwright.domain.suspects import is_suspect
-from tickwright.ports.runner import CANCELLED, Invocation
+from tickwright.ports.runner import Invocation, StopReason
 from tickwright_sdk.context import Context, Link, checkpoint_of
 from tickwright_sdk.engine_link import EngineLink, Note
 from tickwright_sdk.handlers import Registry
@@ -80,7 +80,7 @@ def _link_of(invocation: Invocation) -> EngineLink:
 async def _tell(invocation: Invocation, link: EngineLink) -> None:
     """Tell the handler once it should stop."""
     await invocation.wait_cancelled()
-    link.stop(invocation.cancel_reason() or CANCELLED)
+    link.stop(invocation.cancel_reason() or StopReason.CANCELLED)
 
 
 def _context(invocation: Invocation, link: Link) -> Context:
