@@ -43,6 +43,10 @@ help: ## List the targets
 run: setup-run ## Start API, loops and a worker on this machine, with a demo (ARGS= for options)
 	@exec $(PY) -m tickwright.local $(ARGS)
 
+.PHONY: local-key
+local-key: setup-run ## Make a key for the data of `make run`: ARGS="--tenant acme --scopes jobs:read,executions:run"
+	@$(PY) -m tickwright.local.keys $(ARGS)
+
 .PHONY: synth
 synth: setup ## Write the CloudFormation templates to cdk.out
 	@$(PY) app.py
@@ -158,7 +162,7 @@ scenario: setup ## The fleet dies, traffic triples, the store fails over: NAME=f
 	@$(PY) -m tests.scenarios $(NAME) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
 .PHONY: demo-billing
-demo-billing: setup ## A worker is frozen past its lease, another finishes: the thawed one's bill is refused
+demo-billing: setup-run ## A worker is frozen past its lease, another finishes: the thawed one's bill is refused
 	@$(PY) -m examples.billing
 
 .PHONY: fuzz
