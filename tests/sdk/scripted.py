@@ -99,7 +99,7 @@ def scripted() -> Iterator[Scripted]:
             self.end_headers()
             self.wfile.write(raw)
 
-        do_GET = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815 - http.server's names
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815 - http.server's names
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True

@@ -38,7 +38,7 @@ def test_a_progress_that_is_no_share_is_refused_where_it_is_said(progress: float
 @pytest.mark.parametrize("checkpoint", ["x" * 4_095, {1, 2}, float("nan")])
 def test_a_checkpoint_that_cannot_be_kept_is_refused_where_it_is_said(checkpoint: object) -> None:
     """4 KB of strict JSON."""
-    with pytest.raises(NotKept):
+    with pytest.raises(NotKept, match="the checkpoint "):
         a_context().heartbeat(checkpoint=checkpoint)
 
 

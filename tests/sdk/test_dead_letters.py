@@ -11,7 +11,7 @@ import pytest
 from tests.sdk.product import Product, a_product
 from tests.sdk.test_workers_page import SNIPPETS
 from tickwright_sdk import Canary, Dead
-from tickwright_sdk.problems import Conflict, Invalid, NotFound
+from tickwright_sdk.problems import Conflict, NotFound
 
 ONCE = {"retryPolicy": {"maxAttempts": 1}}
 
@@ -132,7 +132,7 @@ async def test_what_names_nothing_means_all_only_where_it_says_so(product: Produ
     """A filter that came out empty by mistake redrives and discards nothing."""
     letters = product.client.dead_letters
     for bulk in (letters.redrive, letters.would_redrive, partial(letters.discard_found, reason="a mistake")):
-        with pytest.raises(Invalid):
+        with pytest.raises(ValueError, match=r"everything=True"):
             await product.ask(partial(bulk, Dead()))
 
     assert (await product.ask(lambda: letters.would_discard(Dead(everything=True))))["count"] == 0

@@ -17,6 +17,7 @@ from tickwright_sdk.calling import called
 from tickwright_sdk.handlers import AnyJob
 from tickwright_sdk.payloads import BadPayload
 from tickwright_sdk.results import Failed, Result, Succeeded
+from tickwright_sdk.terms import Terms
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -199,10 +200,14 @@ class Kept:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, str | None]] = []
+        self.terms: Terms = {}
 
-    def submit_call(self, handler: str, payload: str, *, key: str | None, run_at: datetime | None) -> Submitted:
+    def submit_call(
+        self, handler: str, payload: str, *, key: str | None, run_at: datetime | None, terms: Terms
+    ) -> Submitted:
         """Keep it."""
         self.calls.append((handler, payload, key))
+        self.terms = terms
         return Submitted(job_id="j", body={})
 
 
@@ -216,6 +221,9 @@ def test_a_handler_is_submitted_with_the_payload_that_it_takes() -> None:
 
     assert job.submit(Bill(account="a"), key="a-2026-12", client=client).job_id == "j"
     assert client.calls == [("it", '{"account":"a","cents":0}', "a-2026-12")]
+    assert client.terms == {}
+    job.submit(Bill(account="a"), client=client, timeout_s=60, priority="high")
+    assert client.terms == {"timeout_s": 60, "priority": "high"}
     with pytest.raises(BadPayload, match="account"):
         job.submit({"cents": 1}, client=client)
     with pytest.raises(RuntimeError, match="client"):

@@ -1,13 +1,17 @@
 """Is what a handler returns or raises one of a closed set, whatever it is?"""
 
+import signal
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from tickwright_sdk import Fatal, RetryLater
+from tests.sdk.links import a_context
+from tickwright_sdk import Context, Fatal, Registry, RetryLater
+from tickwright_sdk.calling import called
 from tickwright_sdk.results import Failed, Later, Result, Succeeded, broke_off, ended
+from tickwright_sdk.slots import _gone
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,29 @@ def test_what_is_raised_is_a_failure_of_its_class(raised: BaseException, *, fata
     assert isinstance(result, Failed)
     assert (result.error_class, result.fatal) == (type(raised).__name__, fatal)
     assert len(result.trace) <= 4_000
+
+
+def test_a_trace_begins_in_the_handler() -> None:
+    """The frame that it was called from is the SDK's own, and tells its author nothing."""
+
+    def breaks(_payload: object, _ctx: Context) -> None:
+        raise ValueError("no")
+
+    registry = Registry()
+    result = called(registry.job("breaks")(breaks), "null", a_context())
+
+    assert isinstance(result, Failed)
+    assert "in breaks" in result.trace
+    assert "calling.py" not in result.trace
+
+
+@pytest.mark.parametrize(("number", "tells"), [(signal.SIGKILL, True), (signal.SIGSEGV, False)])
+def test_only_of_what_the_kernel_may_have_killed_is_memory_spoken(number: signal.Signals, *, tells: bool) -> None:
+    """A crash in C is another matter."""
+    gone = _gone(-number)
+
+    assert number.name in gone.message
+    assert ("out of memory" in gone.message) == tells
 
 
 def test_what_is_raised_can_be_sent_whatever_it_says() -> None:

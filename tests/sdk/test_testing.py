@@ -197,3 +197,12 @@ def test_a_test_says_what_an_attempt_is() -> None:
     [ctx] = seen
     assert (ctx.attempt, ctx.lease_epoch, ctx.max_attempts, ctx.scheduled_time) == (3, 9, 5, tick)
     assert ctx.execution_id == f"{ctx.job_id}.20261224T180000000Z"
+
+
+def test_a_function_that_is_no_handler_is_refused_with_what_to_do() -> None:
+    """Its payload's type is read where it is registered."""
+
+    def plain(_payload: object, _ctx: Context) -> None: ...
+
+    with pytest.raises(TypeError, match=r"registered handler.*@worker\.job"):
+        FakeAttempt().run(plain, None)  # type: ignore[call-overload]

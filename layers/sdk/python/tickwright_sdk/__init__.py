@@ -10,6 +10,7 @@ from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import HandlerRefused, Job, Registry, Submitted
 from tickwright_sdk.problems import WorkerRefused
 from tickwright_sdk.results import Fatal, RetryLater
+from tickwright_sdk.terms import RetryPolicy
 from tickwright_sdk.worker import Worker
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "Job",
     "Registry",
     "RetryLater",
+    "RetryPolicy",
     "Submitted",
     "Worker",
     "WorkerRefused",

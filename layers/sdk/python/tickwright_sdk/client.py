@@ -4,12 +4,15 @@ Must not know how a request is sent (sending.py), nor what is done with the dead
 API's own JSON as dictionaries: openapi.json names every member. Promise: SEM-SDK-10.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
+from tickwright_sdk.calendars import Calendars
 from tickwright_sdk.connection import STANDARD, Ask, Connection, Patience, Wait
 from tickwright_sdk.dead_letters import DeadLetters
-from tickwright_sdk.sending import Json, Sending, execution_path, step
+from tickwright_sdk.editing import Edits
+from tickwright_sdk.sending import Json, Sending, execution_path, if_match, instant_text, step
 
 
 class Client:
@@ -35,11 +38,68 @@ class Client:
         """Whether the API answers; it takes no key."""
         return self._sending.get("/v1/health")
 
+    def me(self) -> Json:
+        """Whose key this is, and what it may do."""
+        return self._sending.get("/v1/me")
+
+    def webhook_secret(self) -> Json:
+        """The secret that requests of this tenant's jobs are signed with."""
+        return self._sending.get("/v1/webhook-secret")
+
+    def rotate_webhook_secret(self, number: int) -> Json:
+        """Sign with a new secret, and for a day with the old one as well; `number`: that of the one that was read."""
+        return self._sending.post("/v1/webhook-secret/rotate", {"number": number})
+
+    # ------------------------------------------------------------------------------------- schedules
+
+    def preview(self, schedule: Mapping[str, Any], *, count: int = 10, after: datetime | None = None) -> Json:
+        """What a schedule will do: so many ticks after an instant, or after now; nothing is kept."""
+        start = {} if after is None else {"from": instant_text(after)}
+        return self._sending.post("/v1/schedules/preview", {"schedule": dict(schedule), "count": count} | start)
+
+    def herd(self, *, start: datetime | None = None, end: datetime | None = None) -> Json:
+        """How many ticks each minute of the coming day has."""
+        given = {"from": start, "to": end}
+        return self._sending.get("/v1/herd", {name: instant_text(at) for name, at in given.items() if at is not None})
+
+    def zone_changes(self) -> Iterator[Json]:
+        """The jobs whose next tick new zone rules have moved."""
+        return self._sending.pages("/v1/zone-changes", "changes")
+
+    @property
+    def calendars(self) -> Calendars:
+        """The calendars that schedules name."""
+        return Calendars(self._sending)
+
     # ------------------------------------------------------------------------------------------ jobs
 
     def submit(self, job: Mapping[str, Any], *, idempotency_key: str | None = None) -> Json:
         """Submit a job; the answer is the job. With a key of one's own a later repeat creates nothing either."""
         return self._sending.create("/v1/jobs", dict(job), idempotency_key)
+
+    def submit_many(self, jobs: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> Sequence[Json]:
+        """Submit up to a hundred; an outcome each, in their order."""
+        body = {"jobs": [dict(job) for job in jobs]}
+        outcomes: Sequence[Json] = self._sending.create("/v1/jobs/batch", body, idempotency_key)["outcomes"]
+        return outcomes
+
+    def would_submit(self, job: Mapping[str, Any]) -> Json:
+        """What the job would be; nothing is written."""
+        asked = Ask(method="POST", path="/v1/jobs", body=dict(job), query={"validateOnly": "true"}, may_repeat=True)
+        return self._sending.ask(asked)
+
+    @property
+    def edits(self) -> Edits:
+        """Edits of jobs: `replace` the whole, or `change` some members, by the `etag` of the job that was read."""
+        return Edits(self._sending)
+
+    def versions(self, job_id: str) -> Iterator[Json]:
+        """A job's versions, newest first; an edit that waits is one."""
+        return self._sending.pages(f"{_job(job_id)}/versions", "versions")
+
+    def version(self, job_id: str, number: int) -> Json:
+        """One version of a job."""
+        return self._sending.get(f"{_job(job_id)}/versions/{number}")
 
     def job(self, job_id: str) -> Json:
         """A job."""
@@ -76,6 +136,10 @@ class Client:
         """A job's executions, newest first; page after page as they are asked for."""
         return self._sending.pages(f"{_job(job_id)}/executions", "executions")
 
+    def needing_attention(self) -> Iterator[Json]:
+        """The executions that are dead and not discarded, newest first."""
+        return self._sending.pages("/v1/executions", "executions", {"attention": "true"})
+
     def explain(self, execution_id: str) -> Json:
         """What an execution waits for."""
         return self._sending.get(f"{execution_path(execution_id)}/explanation")
@@ -108,9 +172,17 @@ class Client:
         return self._sending.pages("/v1/pools", "pools")
 
     def put_pool(self, name: str, *, description: str | None = None) -> Json:
-        """Create a pool, or change what it says."""
+        """Create a pool, or change what it says. A Conflict `pool_rests`: it was deleted less than 90 s ago."""
         body = {} if description is None else {"description": description}
         return self._sending.ask(Ask(method="PUT", path=f"/v1/pools/{step(name)}", body=body, may_repeat=True))
+
+    def delete_pool(self, name: str, *, etag: str | None = None) -> Json:
+        """Delete a pool with its queues. A Conflict `pool_in_use`: a job names it, or a run waits in it.
+
+        Sent again it goes on where it was cut off.
+        """
+        path = f"/v1/pools/{step(name)}"
+        return self._sending.ask(Ask(method="DELETE", path=path, headers=if_match(etag), may_repeat=etag is None))
 
     def claim(self, pool: str, asked: Mapping[str, Any], *, read_s: float) -> Json:
         """Claim executions of a pool. Sent once: whoever polls repeats it, under its requestId, if not to stop."""

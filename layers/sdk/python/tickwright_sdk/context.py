@@ -93,7 +93,8 @@ class Context:
         if progress is not None and not (math.isfinite(progress) and 0 <= progress <= 1):
             raise ValueError(f"progress is a number from 0 to 1, not {progress!r}")
         if progress is not None or checkpoint is not None:
-            kept = None if checkpoint is None else json_text(checkpoint, bytes_max=limits.CHECKPOINT_BYTES_MAX)
+            most, what = limits.CHECKPOINT_BYTES_MAX, "the checkpoint"
+            kept = None if checkpoint is None else json_text(checkpoint, bytes_max=most, what=what)
             self.link.note(progress, kept)
         return self.cancelled
 

@@ -43,9 +43,11 @@ class Dead:
         return {name: text for name, text in named.items() if text is not None}
 
     def body(self) -> Json:
-        """As an order and a discard take it."""
-        named = {"filter": query} if (query := self.query()) or not self.everything else {}
-        return named | ({"all": True} if self.everything else {})
+        """As an order and a discard take it. Raises ValueError for one that names nothing and does not mean all."""
+        query = self.query()
+        if not query and not self.everything:
+            raise ValueError("which are meant? Dead(...) names none; all that has died is Dead(everything=True)")
+        return ({"filter": query} if query else {}) | ({"all": True} if self.everything else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, Unpack
 
 from tickwright_sdk.context import Context
 from tickwright_sdk.loading import load
 from tickwright_sdk.payloads import Shape
+from tickwright_sdk.terms import Terms
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -39,8 +40,10 @@ class Submitted:
 class Submits(Protocol):
     """Submits a call of a handler as a job: a client of the API does."""
 
-    def submit_call(self, handler: str, payload: str, *, key: str | None, run_at: datetime | None) -> Submitted:
-        """Submit it; the same key again answers the same job. `run_at` None is now."""
+    def submit_call(
+        self, handler: str, payload: str, *, key: str | None, run_at: datetime | None, terms: Terms
+    ) -> Submitted:
+        """Submit it; the same key again answers the same job. `run_at` None is now, which is two seconds ahead."""
         ...
 
 
@@ -79,12 +82,16 @@ class Job(Generic[P_contra, R_co]):
         key: str | None = None,
         run_at: datetime | None = None,
         client: Submits | None = None,
+        **terms: Unpack[Terms],
     ) -> Submitted:
-        """Submit this handler with a payload, once, now or at a time; the same `key` again answers the same job."""
+        """Submit this handler with a payload, once, now or at a time; the same `key` again answers the same job.
+
+        Now is two seconds ahead: a run needs an instant that is still to come where it arrives.
+        """
         by = client or self.client
         if by is None:
             raise RuntimeError(f"who submits {self.name!r}? Say submit(client=...), or register it with a Worker")
-        return by.submit_call(self.name, self.shape.text_of(payload), key=key, run_at=run_at)
+        return by.submit_call(self.name, self.shape.text_of(payload), key=key, run_at=run_at, terms=terms)
 
 
 AnyJob = Job[Any, Any]

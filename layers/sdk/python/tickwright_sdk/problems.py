@@ -74,7 +74,7 @@ class NotFound(Refused):
 
 
 class Conflict(Refused):
-    """409 or 412: not as things are now; `code` says why."""
+    """409 or 412: not as things are now; `code` says why, such as `pool_in_use` or `pool_rests`."""
 
 
 class Unavailable(Refused):

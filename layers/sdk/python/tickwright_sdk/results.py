@@ -10,9 +10,12 @@ import json
 import math
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
 
 from tickwright_sdk import limits
 
+_SDK = str(Path(__file__).parent)
 _EXPECTED = "return None, a JSON value, a dataclass or a model of up to 32 KB, Fatal(...) or RetryLater(...)"
 
 
@@ -101,9 +104,18 @@ def broke_off(raised: BaseException) -> Result:
     return Failed(
         error_class=type(raised).__name__,
         message=_text(raised),
-        trace="".join(traceback.format_exception(raised, limit=limits.TRACE_FRAMES))[-limits.TRACE_CHARS_MAX :],
+        trace=_trace(raised)[-limits.TRACE_CHARS_MAX :],
         fatal=isinstance(raised, Fatal),
     )
+
+
+def _trace(raised: BaseException) -> str:
+    """From the handler on: that it was called from here tells its author nothing."""
+    began: TracebackType | None = raised.__traceback__
+    while began is not None and began.tb_frame.f_code.co_filename.startswith(_SDK):
+        began = began.tb_next
+    began = began or raised.__traceback__
+    return "".join(traceback.format_exception(type(raised), raised, began, limit=limits.TRACE_FRAMES))
 
 
 def _text(raised: BaseException) -> str:
@@ -113,15 +125,15 @@ def _text(raised: BaseException) -> str:
         return "(its message cannot be shown)"
 
 
-def json_text(value: object, *, bytes_max: int) -> str:
-    """A value as JSON text, strictly JSON. Raises NotKept."""
+def json_text(value: object, *, bytes_max: int, what: str = "it") -> str:
+    """A value as JSON text, strictly JSON. Raises NotKept, which calls it `what`."""
     try:
         text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
         size = len(text.encode("utf-8"))
     except (TypeError, ValueError, RecursionError, UnicodeError) as fault:
-        raise NotKept(f"it is no JSON ({fault})") from None
+        raise NotKept(f"{what} is no JSON ({fault})") from None
     if size > bytes_max:
-        raise NotKept(f"it has {size} bytes as JSON and may have {bytes_max}")
+        raise NotKept(f"{what} has {size} bytes as JSON and may have {bytes_max}")
     return text
 
 

@@ -54,6 +54,11 @@ class Sending:
         raise RuntimeError(f"{path} has over {_PAGES_MAX} pages.")
 
 
+def if_match(etag: str | None) -> Mapping[str, str]:
+    """The header of a change to what was read; None: to whatever there is."""
+    return {} if etag is None else {"If-Match": etag}
+
+
 def step(name: str) -> str:
     """A name as one step of a path."""
     return quote(name, safe=":~")

@@ -201,6 +201,7 @@ def _gone(status: int | None) -> Failed:
     """A child that ended without an answer."""
     if status is not None and status < 0:
         name = signal.Signals(-status).name
-        message = f"The handler's process was killed by {name}; out of memory is the commonest reason for SIGKILL."
+        why = "; out of memory is the commonest reason for that" if -status == signal.SIGKILL else ""
+        message = f"The handler's process was killed by {name}{why}."
         return Failed(error_class=KILLED, message=message)
     return Failed(error_class=EXITED, message=f"The handler's process ended by itself, with status {status}.")

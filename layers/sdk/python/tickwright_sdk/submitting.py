@@ -15,6 +15,7 @@ from tickwright_sdk.handlers import Submitted
 from tickwright_sdk.machine import Clock, MachineClock
 from tickwright_sdk.problems import Conflict, Invalid
 from tickwright_sdk.sending import instant_text
+from tickwright_sdk.terms import Terms, terms_body, without
 
 # A run needs an instant that is still to come where it arrives: so far two clocks and a request are apart, else more.
 _AHEAD_MS, _FAR_AHEAD_MS = 2_000, 60_000
@@ -34,14 +35,17 @@ class Submitter:
     pool: str | None = None
     clock: Clock = field(default_factory=MachineClock)
 
-    def submit_call(self, handler: str, payload: str, *, key: str | None, run_at: datetime | None) -> Submitted:
+    def submit_call(
+        self, handler: str, payload: str, *, key: str | None, run_at: datetime | None, terms: Terms
+    ) -> Submitted:
         """Submit it; the same key again answers the same job. `run_at` None is now."""
         job: dict[str, Any] = {"target": self._target(handler), "payload": json.loads(payload)}
+        job |= terms_body(terms)
         if run_at is not None:
             return _submitted(self.client.submit(job | _once(run_at), idempotency_key=key))
         if key is None:
             return self._now(job, None)
-        named = job | {"name": name_of(handler, key)}
+        named = {"name": name_of(handler, key)} | job
         try:
             return self._now(named, key)
         except (Conflict, Invalid) as refused:
@@ -63,7 +67,8 @@ class Submitter:
         for summary in self.client.jobs(prefix=job["name"]):
             if summary["name"] == job["name"]:
                 whole = self.client.job(summary["jobId"])
-                if (whole["payload"], whole["target"]) != (job["payload"], job["target"]):
+                hidden = [*job.get("secrets", ()), *(whole.get("secrets") or ())]
+                if without(whole, hidden) != without(job, hidden):
                     raise OtherCall(f"{job['name']!r} was submitted before, with another payload: take another key.")
                 return _submitted(whole)
         raise OtherCall(f"{job['name']!r} was submitted before, and is forgotten by now: take another key.")

@@ -144,6 +144,8 @@ class FakeAttempt:
     def run(self, job: Job[P, R], payload: P) -> R: ...
     def run(self, job: Job[Any, Any], payload: object) -> object:
         """Call the handler once; what it returns, or raises. A payload or a result that production refuses raises."""
+        if not isinstance(job, Job):
+            raise TypeError(f"run() takes a registered handler, not {job!r}: decorate it with @worker.job(...)")
         assert not self._run, "an attempt is one call: take next_attempt(), or a FakeAttempt of its own"
         self._run = True
         self.clock.after(self.timeout_s, self.expire)
@@ -151,7 +153,7 @@ class FakeAttempt:
         context = self._context()
         value = _on_a_loop(job.fn(read, context), self.clock) if job.is_async else job.fn(read, context)
         if value is not None and not isinstance(value, BaseException):
-            json_text(value, bytes_max=limits.RESULT_BYTES_MAX)
+            json_text(value, bytes_max=limits.RESULT_BYTES_MAX, what="the result")
         if isinstance(value, BaseException):
             raise value
         return value

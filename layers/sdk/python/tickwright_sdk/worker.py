@@ -23,6 +23,7 @@ from tickwright_sdk.health import Health, serving
 from tickwright_sdk.loading import refuse_on_import
 from tickwright_sdk.machine import token
 from tickwright_sdk.problems import WorkerRefused
+from tickwright_sdk.terms import Terms
 
 if TYPE_CHECKING:
     from tickwright_sdk.client import Client
@@ -194,11 +195,13 @@ class _Submits:
 
     worker: Worker
 
-    def submit_call(self, handler: str, payload: str, *, key: str | None, run_at: datetime | None) -> Submitted:
+    def submit_call(
+        self, handler: str, payload: str, *, key: str | None, run_at: datetime | None, terms: Terms
+    ) -> Submitted:
         from tickwright_sdk.submitting import Submitter  # noqa: PLC0415 - as above
 
         by = Submitter(client=client_of(self.worker), pool=self.worker.pool)
-        return by.submit_call(handler, payload, key=key, run_at=run_at)
+        return by.submit_call(handler, payload, key=key, run_at=run_at, terms=terms)
 
 
 async def _hurry(shift: Shift, let_go: Callable[[], None]) -> None:
