@@ -8,6 +8,7 @@ import pytest
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.api.exchange import Caller
 from tickwright.api.keys import look_up
+from tickwright.domain.ids import TenantId
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.tenants import Scope
 from tickwright.local.keys import main
@@ -38,7 +39,7 @@ def test_a_key_is_made_for_a_tenant_with_the_scopes_that_were_named(
     caller = asyncio.run(_whose(path, said.strip()))
     assert (status, len(said.splitlines())) == (0, 1)
     assert isinstance(caller, Caller)
-    assert (caller.tenant_id, caller.scopes) == ("acme", {Scope.JOBS_READ, Scope.EXECUTIONS_RUN})
+    assert (caller.tenant_id, caller.scopes) == (TenantId("acme"), frozenset({Scope.JOBS_READ, Scope.EXECUTIONS_RUN}))
 
 
 def test_where_there_is_no_data_no_key_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
