@@ -81,6 +81,15 @@ def test_an_edit_is_sent_once_by_the_version_that_was_read() -> None:
     assert asked.path == f"/v1/jobs/j?{query}"
 
 
+def test_a_pool_is_deleted_over_the_runs_that_wait_in_it_only_if_that_is_said() -> None:
+    """They end dead by it."""
+    with scripted() as server, Client(server.url, "tw_key") as client:
+        client.delete_pool("gpu")
+        client.delete_pool("gpu", force=True)
+
+    assert server.paths == ["DELETE /v1/pools/gpu", "DELETE /v1/pools/gpu?force=true"]
+
+
 async def test_the_product_takes_what_the_client_sends() -> None:
     """Edits, versions, previews, calendars and the end of a pool, over HTTP."""
     async with a_product() as product:

@@ -176,13 +176,14 @@ class Client:
         body = {} if description is None else {"description": description}
         return self._sending.ask(Ask(method="PUT", path=f"/v1/pools/{step(name)}", body=body, may_repeat=True))
 
-    def delete_pool(self, name: str, *, etag: str | None = None) -> Json:
+    def delete_pool(self, name: str, *, force: bool = False, etag: str | None = None) -> Json:
         """Delete a pool with its queues. A Conflict `pool_in_use`: a job names it, or a run waits in it.
 
-        Sent again it goes on where it was cut off.
+        `force`: though runs wait in it, which then end dead (`pool_deleted`). Sent again it goes on.
         """
-        path = f"/v1/pools/{step(name)}"
-        return self._sending.ask(Ask(method="DELETE", path=path, headers=if_match(etag), may_repeat=etag is None))
+        query, path = {"force": "true"} if force else {}, f"/v1/pools/{step(name)}"
+        asked = Ask(method="DELETE", path=path, query=query, headers=if_match(etag), may_repeat=etag is None)
+        return self._sending.ask(asked)
 
     def claim(self, pool: str, asked: Mapping[str, Any], *, read_s: float) -> Json:
         """Claim executions of a pool. Sent once: whoever polls repeats it, under its requestId, if not to stop."""
