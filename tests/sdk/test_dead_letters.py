@@ -62,6 +62,8 @@ async def test_the_dead_are_found_grouped_and_looked_at(product: Product) -> Non
 
     assert await found(Dead()) == [second, first]
     assert await found(Dead(error_class="DbError")) == await found(Dead(job_id=job_id)) == [first]
+    assert first in await found(Dead(reason="fatal"))
+    assert await found(Dead(reason="expired")) == []
     assert await found(Dead(fingerprint=one["fingerprint"], until=soon)) == [first]
     assert await found(Dead(since=soon)) == []
     assert sorted(group["class"] for group in groups["groups"]) == ["DbError", "OtherError"]

@@ -21,12 +21,14 @@ class Dead:
     """Which dead executions; what is left out does not matter.
 
     One that names nothing means all in a list. An order or a discard takes it only with `everything`, so that a filter
-    that came out empty does not mean everybody.
+    that came out empty does not mean everybody. `reason`: failed, fatal, timed_out, lease_expired, expired or
+    pool_deleted.
     """
 
     job_id: str | None = None
     fingerprint: str | None = None
     error_class: str | None = None
+    reason: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     everything: bool = False
@@ -37,6 +39,7 @@ class Dead:
             "jobId": self.job_id,
             "fingerprint": self.fingerprint,
             "errorClass": self.error_class,
+            "reason": self.reason,
             "since": None if self.since is None else instant_text(self.since),
             "until": None if self.until is None else instant_text(self.until),
         }
@@ -148,5 +151,4 @@ class DeadLetters:
 
     def would_discard(self, which: Dead) -> Json:
         """How many that would be, and a few of them; nothing is written."""
-        body = which.body() | {"reason": "None is discarded: it is only counted.", "dryRun": True}
-        return self.sending.post(f"{_LETTERS}/discard", body)
+        return self.sending.post(f"{_LETTERS}/discard", which.body() | {"dryRun": True})
