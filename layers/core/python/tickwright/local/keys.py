@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.api.keys import make_key
 from tickwright.domain.ids import TenantId
 from tickwright.domain.tenants import Scope
@@ -53,7 +52,7 @@ async def _made(asked: argparse.Namespace) -> str:
         raise StoreUnusable(
             f"there is no data in {path.parent}; start the program once, or name its folder with --data"
         )
-    async with embedded_kit(path, MemoryTelemetry()) as kit:
+    async with embedded_kit(path) as kit:
         secret, _ = await make_key(kit, asked.tenant, scopes=asked.scopes, label="made locally")
     return secret
 

@@ -13,6 +13,7 @@ from tickwright.adapters.embedded.store import EmbeddedStore
 from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.targets.http import HttpRunner, SecretsOf, unsigned
 from tickwright.adapters.targets.python import PythonRunner
+from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.domain import limits
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE
@@ -40,11 +41,11 @@ class EmbeddedKit(Kit):
 
 @asynccontextmanager
 async def embedded_kit(
-    path: Path | None, telemetry: Telemetry, *, scale: float = 1.0, buckets: int = 16
+    path: Path | None, telemetry: Telemetry | None = None, *, scale: float = 1.0, buckets: int = 16
 ) -> AsyncIterator[EmbeddedKit]:
     """A kit on one SQLite file, or on memory alone if `path` is None.
 
-    Raises StoreUnusable if the file cannot be a store.
+    Without `telemetry` nobody hears what happens. Raises StoreUnusable if the file cannot be a store.
     """
     database = Database.in_memory() if path is None else Database.open(path)
     clock = SystemClock()
@@ -57,7 +58,7 @@ async def embedded_kit(
             messages=queue,
             clock=clock,
             entropy=SystemEntropy(),
-            telemetry=telemetry,
+            telemetry=telemetry or MemoryTelemetry(),
             durations=limits.STANDARD if scale == 1.0 else limits.STANDARD.scaled(scale),
             buckets=buckets,
         )
