@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from tests.pairs import plants
 from tests.pairs.explore import Found, explored_alone
-from tests.pairs.scenes import OF_THE_DEAD, OPERATIONS, SCENES, Meeting, meetings
+from tests.pairs.scenes import OF_THE_DEAD, OF_THE_RUNNING, OPERATIONS, SCENES, Meeting, meetings
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def table(found: Iterable[Found]) -> Iterator[str]:
     for one in found:
         pairs[one.meeting.one, one.meeting.other].append(one)
     yield f"{'pair':24}{'scenes':40}{'orders':>8}{'endings':>9}{'wrong':>7}"
-    order = (*OPERATIONS, *OF_THE_DEAD)
+    order = (*OPERATIONS, *OF_THE_DEAD, *OF_THE_RUNNING)
     for (first, second), those in sorted(pairs.items(), key=lambda item: [order.index(name) for name in item[0]]):
         scenes = ", ".join(sorted(each.meeting.scene for each in those))
         orders, endings = sum(each.orders for each in those), sum(each.endings for each in those)

@@ -10,7 +10,8 @@ from itertools import combinations_with_replacement
 import pytest
 
 from tests.pairs import plants
-from tests.pairs.explore import explored, explored_alone, scene_of
+from tests.pairs.__main__ import table
+from tests.pairs.explore import Found, explored, explored_alone, scene_of
 from tests.pairs.scenes import OF_THE_DEAD, OPERATIONS, Meeting, meetings
 
 # By scenes that are quick to explore; the others take a second or several each.
@@ -51,6 +52,16 @@ def test_what_is_decided_on_the_dead_meets_whatever_else_may_happen_to_a_death()
     others = ("tick", "cancel", "pause", "run-now", "redrive", *OF_THE_DEAD)
 
     assert {frozenset({one, other}) for one in OF_THE_DEAD for other in others} <= met
+
+
+def test_the_table_has_a_line_for_each_pair_that_meets() -> None:
+    """Whatever operations are added: the command ends with it."""
+    found = [Found(meeting=meeting, orders=1, endings=1, violations=()) for meeting in meetings()]
+
+    head, *lines = table(found)
+
+    assert head.startswith("pair")
+    assert len(lines) == len({(one.meeting.one, one.meeting.other) for one in found})
 
 
 @pytest.mark.sem("SEM-HANDOVER-1")
