@@ -20,6 +20,7 @@ from tickwright.loops.guard import GuardLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.wiring.fleet import Machine, machine_from_env
 from tickwright_sdk.health import Health, serving
+from tickwright_sdk.worker import ONE_WISH_S
 
 REFUSED = 2  # the exit status of a machine whose environment cannot be
 
@@ -61,13 +62,16 @@ def _beside(machine: Machine, worker: WorkerLoop, stop: asyncio.Event) -> Iterat
 
 
 def _stop_on_signals(worker: WorkerLoop, stop: asyncio.Event) -> None:
+    loop, asked_s = asyncio.get_running_loop(), list[float]()
+
     def asked_to_stop() -> None:
-        if stop.is_set():
+        asked_s.append(loop.time())
+        if asked_s[-1] - asked_s[0] >= ONE_WISH_S:
             worker.let_go()
         stop.set()
 
     for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, asked_to_stop)
+        loop.add_signal_handler(name, asked_to_stop)
 
 
 def main() -> int:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tickwright.worker")
 LOG_LINE = "%(asctime)s %(levelname)s %(message)s"
-_ONE_WISH_S = 0.5  # signals so close together are one
+ONE_WISH_S = 0.5  # signals so close together are one
 REFUSED = 2  # the exit status of a program that cannot work as it is set up
 P = TypeVar("P")
 R = TypeVar("R")
@@ -129,7 +129,7 @@ class Worker:
             stop.set()
             asked_s.append(loop.time())
             # A terminal or `timeout` signals the program and its group: the same wish, told twice.
-            if asked_s[-1] - asked_s[0] >= _ONE_WISH_S:
+            if asked_s[-1] - asked_s[0] >= ONE_WISH_S:
                 hurry.set()
 
         for name in (signal.SIGINT, signal.SIGTERM):
