@@ -159,8 +159,9 @@ def test_a_claim_that_would_wait_needs_one_of_its_tenants_seats(installation: In
     """As many as the function is told of; one that is taken is another claim's."""
     tenant, now = TenantId("acme"), installation.kit.clock.now()
     installation.runner.run(put_pool(installation.kit, tenant, "gpu", None))
-    taken = Seat(tenant_id=tenant, number=0, token="another", until=Instant(now + 60_000))
-    installation.runner.run(installation.kit.store.write(PutSeat(seat=taken, now=now)))
+    taken = Seat(tenant_id=tenant, number=0, token="another", until=Instant(now + 20_000))
+    taking = PutSeat(seat=taken, now=now, clock_error_ms=1_000)
+    installation.runner.run(installation.kit.store.write(taking))
 
     status, answer = claim_of("claim", installation, waitSec=1)
 

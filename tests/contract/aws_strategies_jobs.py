@@ -35,7 +35,7 @@ from tickwright.domain.leases import BucketLease, RenewBucket, TakeBucket
 from tickwright.domain.pools import LAMBDA, Pool, PoolName
 from tickwright.domain.retry import Jitter, RetryPolicy
 from tickwright.domain.schedules import Calendar
-from tickwright.domain.seats import PutSeat, Seat
+from tickwright.domain.seats import PutSeat, Seat, furthest_end
 from tickwright.domain.tenants import IdempotencyRecord, NameRecord, PutIdempotency, PutName
 from tickwright.domain.webhooks import PutRotation, Rotation
 
@@ -290,10 +290,11 @@ def pool_changes(draw: st.DrawFn) -> tuple[Pool | None, Any]:
 
 @st.composite
 def seat_changes(draw: st.DrawFn) -> tuple[Seat | None, Any]:
-    """A seat that nobody has had, that is over or is not, one's own or another's; taken or left."""
+    """A seat that nobody has had, that is over, is not or never can be, one's own or another's; taken or left."""
     seat = Seat(tenant_id=TENANT, number=draw(st.integers(0, 99)), token="token-a", until=draw(instants))
-    old = replace(seat, token=draw(st.sampled_from(["token-a", "token-b"])), until=draw(instants))
-    return draw(st.sampled_from([None, old, old])), PutSeat(seat=seat, now=NOW)
+    ends = instants | st.sampled_from([furthest_end(NOW, 1_000), furthest_end(NOW, 1_001)])
+    old = replace(seat, token=draw(st.sampled_from(["token-a", "token-b"])), until=draw(ends))
+    return draw(st.sampled_from([None, old, old])), PutSeat(seat=seat, now=NOW, clock_error_ms=1_000)
 
 
 @st.composite

@@ -8,9 +8,9 @@ import pytest
 from infra.policy.checks import FUNCTION
 from infra.policy.templates import Templates
 from infra.settings import CLAIM_WAIT_S_MAX, STAGES
-from tickwright.api.pool_bodies import WAIT_S_MAX
 from tickwright.api.problems import SHOWN
 from tickwright.api.routes import CLAIMS
+from tickwright.domain import limits
 
 METHOD = "AWS::ApiGateway::Method"
 RESPONSE = "AWS::ApiGateway::GatewayResponse"
@@ -97,9 +97,9 @@ def test_no_function_is_waited_for_longer_than_the_door_waits(prod: Templates) -
         for _, function in prod.of_type(FUNCTION)
     }
 
-    assert WAIT_S_MAX == CLAIM_WAIT_S_MAX
+    assert limits.CLAIM_WAIT_S_MAX == CLAIM_WAIT_S_MAX
     assert all(timeouts_s[name] < wait_s for name, wait_s in waits_s.items())
-    assert timeouts_s["claim"] >= WAIT_S_MAX + 5
+    assert timeouts_s["claim"] >= CLAIM_WAIT_S_MAX + 5
 
 
 def test_a_revoked_key_opens_the_door_for_half_a_minute_at_most(prod: Templates) -> None:

@@ -19,6 +19,7 @@ from tickwright.services.pools import put_pool
 from tickwright.services.pull import Grant, Wish, pull
 
 WAIT_MS = 20_000
+HOUR_MS, ERROR_MS = 3_600_000, 1_000
 RIVAL = TenantId("rival")
 
 pytestmark = pytest.mark.sem("SEM-POOL-5")
@@ -99,7 +100,7 @@ async def test_the_seat_of_one_that_died_is_free_at_the_end_of_its_wait(world: W
     await put_pool(world.kit, TENANT, "gpu", None)
     now = world.clock.now()
     left = Seat(tenant_id=TENANT, number=0, token="dead", until=Instant(now + WAIT_MS))
-    await world.kit.store.write(PutSeat(seat=left, now=now))
+    await world.kit.store.write(PutSeat(seat=left, now=now, clock_error_ms=ERROR_MS))
 
     before = await asked(world, seated(seats=1))
     await world.clock.sleep_ms(WAIT_MS)
@@ -107,6 +108,17 @@ async def test_the_seat_of_one_that_died_is_free_at_the_end_of_its_wait(world: W
 
     assert is_refused(before)
     assert after == []
+
+
+async def test_a_clock_that_was_ahead_for_a_moment_keeps_no_seat(world: World) -> None:
+    """Its seats would end an hour from now, which no claim can have meant: the next claim sits down."""
+    await put_pool(world.kit, TENANT, "gpu", None)
+    now = world.clock.now()
+    ahead = Instant(now + HOUR_MS)
+    astray = Seat(tenant_id=TENANT, number=0, token="astray", until=Instant(ahead + WAIT_MS))
+    await world.kit.store.write(PutSeat(seat=astray, now=ahead, clock_error_ms=ERROR_MS))
+
+    assert await asked(world, seated(seats=1)) == []
 
 
 async def test_a_seat_that_cannot_be_left_costs_the_claim_nothing(world: World) -> None:
@@ -129,20 +141,24 @@ async def test_of_two_that_want_the_last_seat_one_gets_it(world: World) -> None:
     now = world.clock.now()
     takes = [Seat(tenant_id=TENANT, number=0, token=token, until=Instant(now + WAIT_MS)) for token in ("a", "b")]
 
-    outcomes = [await world.kit.store.write(PutSeat(seat=seat, now=now)) for seat in takes]
+    outcomes = [await world.kit.store.write(PutSeat(seat=seat, now=now, clock_error_ms=ERROR_MS)) for seat in takes]
 
     assert [type(outcome).__name__ for outcome in outcomes] == ["Applied", "Refused"]
     assert await world.kit.store.seats_of(TENANT) == takes[:1]
 
 
 def test_free_seats_begin_where_the_draw_falls() -> None:
-    """Each free one once; those whose time is over are free."""
+    """Each free one once; those whose time is over are free, and those whose end lies too far ahead."""
     now = Instant(1_000)
+
+    def free(most: int, draw: float) -> Sequence[int]:
+        return free_seats(taken, most, now, clock_error_ms=ERROR_MS, draw=draw)
+
     taken = [
         Seat(tenant_id=TENANT, number=number, token="t", until=Instant(until))
-        for number, until in ((0, 1_001), (1, 1_000), (3, 2_000))
+        for number, until in ((0, 1_001), (1, 1_000), (3, 23_000), (5, 23_001))
     ]
 
-    assert free_seats(taken, 6, now, 0.0) == [1, 2, 4, 5]
-    assert free_seats(taken, 6, now, 0.6) == [4, 5, 1, 2]
-    assert free_seats(taken, 1, now, 0.9) == []
+    assert free(6, 0.0) == [1, 2, 4, 5]
+    assert free(6, 0.6) == [4, 5, 1, 2]
+    assert free(1, 0.9) == []

@@ -333,7 +333,7 @@ _PUTS: dict[type, Callable[[Any], AnyChange]] = {
     Head: lambda item: PutHead(head=item),
     Definition: lambda item: PutDefinition(definition=item),
     IdempotencyRecord: lambda item: PutIdempotency(record=item, now=Instant(0)),
-    Seat: lambda item: PutSeat(seat=item, now=Instant(0)),
+    Seat: lambda item: PutSeat(seat=item, now=Instant(0), clock_error_ms=0),
     NameRecord: lambda item: PutName(record=item),
     Calendar: lambda item: PutCalendar(calendar=item),
     Page: lambda item: PutPage(page=item),

@@ -11,7 +11,6 @@ from tickwright.api.bodies import MayBeAbsent, WorkerName
 from tickwright.api.shapes import Shape
 from tickwright.domain import limits
 
-WAIT_S_MAX = 20  # under the 29 s that API Gateway waits for an answer, and as long as a long poll of SQS
 _REQUEST_CHARS_MAX = 64
 
 
@@ -39,7 +38,7 @@ class ClaimBody(Shape):
     most: Annotated[int, Field(ge=1, le=limits.MESSAGES_A_BATCH)] = Field(
         default=1, alias="max", description="How many executions it has room for."
     )
-    wait_sec: Annotated[int, Field(ge=0, le=WAIT_S_MAX)] = Field(
+    wait_sec: Annotated[int, Field(ge=0, le=limits.CLAIM_WAIT_S_MAX)] = Field(
         default=0, description="How long to wait for the first. Each is claimed when it is due, never before."
     )
     lanes: Annotated[list[Literal["high", "normal", "low"]], Field(min_length=1, max_length=3)] | None = Field(

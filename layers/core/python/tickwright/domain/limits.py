@@ -41,6 +41,7 @@ MESSAGES_A_BATCH = 10  # SQS's limit
 TRANSACTION_WRITES_MAX = 100  # TransactWriteItems' limit
 BUCKETS_MAX = 1_024  # architecture: the loop reads all of them
 LIST_PAGE_DEFAULT = 50
+CLAIM_WAIT_S_MAX = 20  # under the 29 s that API Gateway waits for an answer, and as long as a long poll of SQS
 SEATS_OF_TENANT_MAX = 100  # they are read together by each claim that would wait
 POOLS_OF_TENANT_MAX = 20  # each has a queue a lane, and they are read together to be listed
 POOL_JOBS_LOOKED_AT_MAX = 2_000  # of a tenant, for those that name a pool which is to be deleted

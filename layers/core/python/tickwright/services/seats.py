@@ -19,10 +19,10 @@ _TRIES = 3  # of seats that others have taken meanwhile
 
 async def take_seat(kit: Kit, tenant_id: TenantId, *, wait_ms: int, most: int) -> Seat | None:
     """Sit down for so long; None if all of the tenant's seats are taken."""
-    taken, now = await kit.store.seats_of(tenant_id), kit.clock.now()
-    for number in free_seats(taken, most, now, kit.entropy.fraction())[:_TRIES]:
+    seats, now, error_ms = await kit.store.seats_of(tenant_id), kit.clock.now(), kit.durations.clock_error_ms
+    for number in free_seats(seats, most, now, clock_error_ms=error_ms, draw=kit.entropy.fraction())[:_TRIES]:
         seat = Seat(tenant_id=tenant_id, number=number, token=kit.entropy.token(), until=Instant(now + wait_ms))
-        if isinstance(await kit.store.write(PutSeat(seat=seat, now=now)), Applied):
+        if isinstance(await kit.store.write(PutSeat(seat=seat, now=now, clock_error_ms=error_ms)), Applied):
             return seat
     return None
 
@@ -33,6 +33,7 @@ async def leave_seat(kit: Kit, seat: Seat) -> None:
     if seat.until <= now:
         return
     try:
-        await kit.store.write(PutSeat(seat=replace(seat, until=now), now=now))
+        left = replace(seat, until=now)
+        await kit.store.write(PutSeat(seat=left, now=now, clock_error_ms=kit.durations.clock_error_ms))
     except Unavailable as fault:  # it is free at its end
         kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])

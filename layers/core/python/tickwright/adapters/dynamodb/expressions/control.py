@@ -60,8 +60,8 @@ PUT_POOL = Write(
     batched=False,
 )
 PUT_SEAT = Write(
-    says="One claim a seat, until its end or until whoever sits on it leaves.",
-    condition="attribute_not_exists(#pk) OR #until <= :now OR #token = :token",
+    says="One claim a seat, until its end or until whoever sits on it leaves; an end past any wait is a wrong clock's.",
+    condition="attribute_not_exists(#pk) OR #until <= :now OR #until > :furthest OR #token = :token",
     kind=Kind.PUT,
     batched=False,
 )

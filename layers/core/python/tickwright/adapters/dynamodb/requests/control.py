@@ -10,7 +10,7 @@ from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.pools import PutPool
 from tickwright.domain.leases import RenewBucket, TakeBucket
-from tickwright.domain.seats import PutSeat
+from tickwright.domain.seats import PutSeat, furthest_end
 from tickwright.domain.tenants import PutIdempotency, PutName
 from tickwright.domain.webhooks import PutRotation
 
@@ -101,7 +101,11 @@ def put_seat(change: PutSeat) -> Request:
         key=keys.seat(seat.tenant_id, seat.number),
         write=expressions.PUT_SEAT,
         read=items.seat_from_item,
-        values={"now": wire.number(change.now), "token": wire.text(seat.token)},
+        values={
+            "now": wire.number(change.now),
+            "furthest": wire.number(furthest_end(change.now, change.clock_error_ms)),
+            "token": wire.text(seat.token),
+        },
         put=items.seat_to_item(seat),
     )
 
