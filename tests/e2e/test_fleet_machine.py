@@ -23,7 +23,8 @@ from tests.support.installation import Installation, in_environment, install
 from tests.unit.adapters.ecs.test_protection import GRANTED, an_agent
 from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.sqs.queue import SqsQueue
-from tickwright.domain.executions import Execution, Reason
+from tickwright.domain.events import EventName
+from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.job_rules import read_spec
 from tickwright.domain.jobs import Head
@@ -169,8 +170,8 @@ async def test_a_machine_runs_python_jobs_of_each_lane_and_low_under_a_herd_of_h
 
 @pytest.mark.slow
 @pytest.mark.sem("SEM-FLEET-2", "SEM-DRAIN-1")
-async def test_sigterm_ends_a_machine_in_time_and_gives_back_what_does_not_end(fleet: Fleet) -> None:
-    """A short run ends well, one that hears nothing is given back uncounted; another machine finishes it."""
+async def test_sigterm_ends_a_machine_in_time_and_leaves_what_does_not_end_to_its_lease(fleet: Fleet) -> None:
+    """A short run ends well, one that hears nothing is told of; another machine finishes it when its lease is over."""
     short = await fleet.submit("slow", 4, lane="high")
     deaf = await fleet.submit("deaf")
 
@@ -184,9 +185,10 @@ async def test_sigterm_ends_a_machine_in_time_and_gives_back_what_does_not_end(f
     with fleet.machine():
         await fleet.until(lambda: fleet.all_in([*short, *deaf], State.SUCCEEDED))
 
-    assert (status, row.state, row.reason, row.attempt) == (0, State.RETRY, Reason.GIVEN_BACK, 0), fleet.ended
+    assert (status, row.state, row.attempt) == (0, State.RUNNING, 1), fleet.ended
+    assert EventName.EXECUTION_LEFT.value in fleet.ended[0]
     assert took_ms < 1_000 * _STOP_S
-    assert [(one.attempt, one.lease_epoch) for one in await fleet.rows([*short, *deaf])] == [(1, 1), (1, 2)]
+    assert [(one.attempt, one.lease_epoch) for one in await fleet.rows([*short, *deaf])] == [(1, 1), (2, 2)]
 
 
 @pytest.mark.slow

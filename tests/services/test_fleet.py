@@ -19,7 +19,7 @@ from tickwright.domain.transitions import State
 from tickwright.loops.census import CensusLoop
 from tickwright.loops.guard import GuardLoop
 from tickwright.loops.worker import WorkerLoop
-from tickwright.ports.runner import Invocation
+from tickwright.ports.runner import GoesOn, Invocation
 
 
 def takes(world: World, duration_ms: int) -> None:
@@ -56,6 +56,47 @@ async def test_a_machine_whose_places_are_all_taken_gives_back_in_time(world: Wo
     assert world.clock.now() - stopped_at <= 26_000
     begun = [row for row in await world.executions() if row.reason is Reason.GIVEN_BACK]
     assert [(row.state, row.attempt) for row in begun] == [(State.RETRY, 0)] * 2
+
+
+@dataclass(slots=True)
+class Deaf:
+    """Runs an hour whatever it is told; cancelled, it says that its code goes on, or does not even end."""
+
+    world: World
+    ends: bool
+
+    async def run(self, _invocation: Invocation) -> UserResult | GoesOn:
+        """One attempt."""
+        try:
+            await self.world.clock.sleep_ms(HOUR)
+        except asyncio.CancelledError:
+            if not self.ends:
+                await self.world.clock.sleep_ms(HOUR)
+            return GoesOn()
+        return Success()
+
+
+@pytest.mark.sem("SEM-DRAIN-1", "SEM-FLEET-2")
+@pytest.mark.parametrize("ends", [True, False])
+async def test_code_that_nobody_can_end_is_left_to_its_lease_and_told_of(world: World, *, ends: bool) -> None:
+    """Given back, its successor would begin beside it: another machine has it when its lease is over, as an attempt."""
+    await world.submit(schedule={"runAt": world.text(1_000)})
+    stop = asyncio.Event()
+    machine = a_machine(world, {Lane.NORMAL: 2})
+    machine.runners = {"python": Deaf(world, ends)}
+    going = asyncio.create_task(machine.run(stop))
+    await world.clock.sleep_ms(5_000)
+
+    stop.set()
+    await going
+    left = await world.only_execution()
+    told = world.telemetry.counts[EventName.EXECUTION_LEFT]
+    await world.clock.sleep_ms(2 * MINUTE)
+    await world.drain()
+
+    assert (left.state, left.attempt, told) == (State.RUNNING, 1, 1)
+    done = await world.only_execution()
+    assert (done.state, done.attempt, done.lease_epoch) == (State.SUCCEEDED, 2, 2)
 
 
 @pytest.mark.sem("SEM-FLEET-1", "SEM-LANE-1")

@@ -24,6 +24,7 @@ _NOT_HERE = frozenset(
         EventName.TICK_POISONED,  # bugs: each is a violation
         EventName.JOB_AIMED_ANEW,  # zone rules do not change within a minute
         EventName.LOG_NOT_KEPT,  # runs say nothing here
+        EventName.EXECUTION_LEFT,  # no run here is a thread that hears nothing
         EventName.PLACES_COUNTED,
         EventName.PROTECTION_REFUSED,  # the fleet's, which is not simulated
     }

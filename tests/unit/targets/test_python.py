@@ -16,6 +16,7 @@ from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_e
 from tickwright.domain.executions import ASKED_LATER
 from tickwright.domain.instants import to_datetime
 from tickwright.domain.jobs import Target
+from tickwright.ports.runner import GoesOn
 from tickwright_sdk import Context, HandlerRefused, Registry, RetryLater
 from tickwright_sdk import Fatal as GiveUp
 
@@ -27,7 +28,7 @@ async def call(
     *,
     allowed: AllowedTargets = EVERY_HANDLER,
     **shown: Any,  # noqa: ANN401
-) -> UserResult:
+) -> UserResult | GoesOn:
     registry = Registry()
     registry.job("it")(handler)
     runner = PythonRunner(registry, threads=2, allowed=allowed)
@@ -242,3 +243,32 @@ async def test_a_handler_that_is_listed_is_called() -> None:
     for whose in ("*", "acme"):
         allowed = AllowedTargets(patterns={whose: ["python:i*"]})
         assert await call(lambda _payload, _ctx: 1, allowed=allowed) == Success(result="1")
+
+
+@pytest.mark.sem("SEM-DRAIN-1")
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_cancelled_code_says_whether_it_goes_on(*, is_async: bool) -> None:
+    """A thread does, for nobody can end it; an async handler has ended."""
+    begun, free = threading.Event(), threading.Event()
+    registry = Registry()
+
+    def plain(_payload: object, _ctx: Context) -> None:
+        begun.set()
+        free.wait(20)
+
+    async def awaited(_payload: object, _ctx: Context) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    registry.job("it")(awaited if is_async else plain)
+    runner = PythonRunner(registry, threads=1)
+    running = asyncio.ensure_future(runner.run(an_invocation(TARGET)))
+    await asyncio.to_thread(begun.wait, 20)
+
+    running.cancel()
+    await asyncio.wait({running})
+    free.set()
+    runner.close()
+
+    assert running.cancelled() == is_async
+    assert is_async or running.result() == GoesOn()

@@ -34,6 +34,7 @@ class EventName(Enum):
     EXECUTION_DEAD = "execution_dead"  # label: reason
     EXECUTION_CANCELLED = "execution_cancelled"  # label: reason
     EXECUTION_GIVEN_BACK = "execution_given_back"
+    EXECUTION_LEFT = "execution_left"  # its code does not stop with its worker: its lease is left to end
     EXECUTION_REAPED = "execution_reaped"  # label: reason
     LOG_NOT_KEPT = "log_not_kept"  # what an attempt said is lost, all else of it is not; label: fault
     RESULT_REFUSED = "result_refused"  # a zombie's result; label: reason

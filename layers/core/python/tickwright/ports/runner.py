@@ -47,13 +47,18 @@ class Invocation:
     cancel_reason: Callable[[], StopReason | None] = lambda: None
 
 
+@dataclass(frozen=True, slots=True)
+class GoesOn:
+    """It was cancelled, and its code goes on: in a thread, which nobody can end."""
+
+
 class Runner(Protocol):
     """Runs one attempt of one kind of target."""
 
-    async def run(self, invocation: Invocation) -> UserResult:
+    async def run(self, invocation: Invocation) -> UserResult | GoesOn:
         """Run the target and say how it ended. Never raises for what user code does: that is a Failure.
 
         May be cancelled (asyncio) when time is up, the lease is lost or the run is to stop; must then let go of what
-        it holds.
+        it holds, and answers GoesOn where its code cannot be ended.
         """
         ...

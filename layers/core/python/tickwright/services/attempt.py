@@ -2,7 +2,7 @@
 
 The holder stops by itself when its own monotonic clock says that the lease may be over, counted from before each
 write was sent; what it reports after that is refused by the epoch. Promises: SEM-LEASE-3, SEM-LEASE-4, SEM-FENCE-1,
-SEM-CANCEL-4, SEM-TIMEOUT-1, SEM-CHECKPOINT-1, SEM-HANDOVER-1.
+SEM-CANCEL-4, SEM-TIMEOUT-1, SEM-CHECKPOINT-1, SEM-HANDOVER-1, SEM-DRAIN-1.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from typing import Any
 
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, Success, UserResult, an_error
+from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Noted, Reason
 from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
@@ -24,7 +25,7 @@ from tickwright.domain.stored_logs import SaidBy
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
-from tickwright.ports.runner import Invocation, Runner, StopReason
+from tickwright.ports.runner import GoesOn, Invocation, Runner, StopReason
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim, while_held
 from tickwright.services.hidden import hiding_by_now
 from tickwright.services.kit import Kit
@@ -34,6 +35,8 @@ from tickwright.services.run_logs import keep_log
 
 # What a target is told when its attempt ends for one of these; for all others its lease is lost.
 _REASONS = {Code.CANCELLED: StopReason.CANCELLED, Code.DEADLINE: StopReason.DEADLINE}
+_LEFT = Refusal(code=Code.LEASE_LOST, detail="Its code goes on, and nobody can end it: it is left to its lease.")
+_Running = asyncio.Future[UserResult | GoesOn]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +105,20 @@ async def finish(worker: Worker, started: Started) -> Over | NotNow:
     log = LogTail()
     lease_until, result = await _attempt(worker, started.claimed, started.definition, log)
     if isinstance(result, Refusal):
-        told = _told(worker.kit, result)
+        told = _told(worker.kit, started.claimed.execution, result)
     else:
         told = await _report(worker.kit, started.claimed, result, lease_until)
     await keep_log(worker.kit, started.claimed.execution, log.tail(), SaidBy.WORKER)
     return told
 
 
-def _told(kit: Kit, refusal: Refusal) -> Over | NotNow:
-    """What becomes of the hint of an attempt that was refused: cancelled is the end, else it is somebody else's now."""
+def _told(kit: Kit, execution: Execution, refusal: Refusal) -> Over | NotNow:
+    """What becomes of the hint of an attempt that was refused: cancelled is the end, else it is somebody else's now.
+
+    One that is left to its lease is somebody else's then, and is told of: it costs an attempt.
+    """
+    if refusal is _LEFT:
+        kit.emit(EventName.EXECUTION_LEFT, executionId=execution.ref.id, jobId=execution.job_id)
     return Over() if refusal.code is Code.CANCELLED else NotNow(after_ms=kit.durations.lease_ms)
 
 
@@ -220,7 +228,7 @@ class _Attempt:
     async def _stopped(self) -> None:
         await self.stop.wait()
 
-    async def _watch_over(self, running: "asyncio.Future[UserResult]") -> UserResult | Refusal:
+    async def _watch_over(self, running: _Running) -> UserResult | Refusal:
         wait_ms = self._until_next_beat()
         ends: set[asyncio.Future[Any]] = {running, self.worker.draining, self.ending}
         while True:
@@ -294,7 +302,7 @@ class _Attempt:
         durations = self.worker.kit.durations
         return self.lease_sent_ms + durations.lease_ms - durations.clock_error_ms
 
-    async def _end(self, running: "asyncio.Future[UserResult]", reason: Refusal) -> UserResult | Refusal:
+    async def _end(self, running: _Running, reason: Refusal) -> UserResult | Refusal:
         """Stop the target for a reason, and say what is to be reported."""
         await self._let_go(running, _REASONS.get(reason.code, StopReason.LEASE_LOST))
         match reason.code:
@@ -306,7 +314,7 @@ class _Attempt:
             case _:
                 return reason
 
-    async def _let_go(self, running: "asyncio.Future[UserResult]", why: StopReason) -> None:
+    async def _let_go(self, running: _Running, why: StopReason) -> None:
         """Ask the target to stop, wait a moment, then cancel it.
 
         Code in a thread cannot be stopped: its writes are fenced.
@@ -320,27 +328,38 @@ class _Attempt:
             await asyncio.wait({running}, timeout=_cancelling_ms(durations) / 1_000)
 
 
-def _drained(running: "asyncio.Future[UserResult]") -> UserResult:
-    """What counts of a target that was asked to stop for the worker's sake: what it finished, not that it broke off."""
-    ended_well = running.done() and not running.cancelled() and running.exception() is None
-    result = running.result() if ended_well else NotRun()
-    return NotRun() if isinstance(result, Failure) else result
+def _drained(running: _Running) -> UserResult | Refusal:
+    """What counts of a target that was asked to stop for the worker's sake: what it finished, not that it broke off.
+
+    Given back, a run could begin elsewhere beside its own code that goes on here.
+    """
+    if not running.done():
+        return _LEFT
+    ended_well = not running.cancelled() and running.exception() is None
+    match running.result() if ended_well else NotRun():
+        case GoesOn():
+            return _LEFT
+        case Failure():
+            return NotRun()
+        case result:
+            return result
 
 
-def _late(running: "asyncio.Future[UserResult]", out_of_time: Failure | Fatal) -> UserResult:
+def _late(running: _Running, out_of_time: Failure | Fatal) -> UserResult:
     """What counts of a target that was stopped at its time limit: only that it never began, while the run may go on."""
     ended_well = running.done() and not running.cancelled() and running.exception() is None
-    unbegun = ended_well and isinstance(running.result(), NotRun) and isinstance(out_of_time, Failure)
-    return running.result() if unbegun else out_of_time
+    result = running.result() if ended_well else None
+    return result if isinstance(result, NotRun) and isinstance(out_of_time, Failure) else out_of_time
 
 
-def _result_of(running: "asyncio.Future[UserResult]") -> UserResult:
+def _result_of(running: _Running) -> UserResult:
     """What the target said; a runner that raises has broken its contract, which is a failure like any other."""
-    if running.cancelled():
-        return Failure(error=an_error("Cancelled", "The target was cancelled from inside."))
-    if (raised := running.exception()) is not None:
+    if not running.cancelled() and (raised := running.exception()) is not None:
         return Failure(error=an_error(type(raised).__name__, str(raised)))
-    return running.result()
+    result = GoesOn() if running.cancelled() else running.result()
+    if isinstance(result, GoesOn):
+        return Failure(error=an_error("Cancelled", "The target was cancelled from inside."))
+    return result
 
 
 def _out_of_time(claimed: Claimed, now: Instant) -> Failure | Fatal:
@@ -369,6 +388,6 @@ async def _report(kit: Kit, claimed: Claimed, result: UserResult, lease_until: I
             pause_ms = min(2 * pause_ms, kit.durations.heartbeat_ms)
             continue
         if isinstance(answer, Refusal):
-            return _told(kit, answer)
+            return _told(kit, claimed.execution, answer)
         handed_over = isinstance(result, HandedOver) and answer.state is State.RUNNING
         return while_held(kit, answer) if handed_over else Over()

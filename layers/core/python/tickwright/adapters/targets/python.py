@@ -13,7 +13,7 @@ from tickwright.domain.attempts import NotRun, UserResult, an_error
 from tickwright.domain.executions import Noted
 from tickwright.domain.instants import to_datetime
 from tickwright.domain.suspects import is_suspect
-from tickwright.ports.runner import Invocation, StopReason
+from tickwright.ports.runner import GoesOn, Invocation, StopReason
 from tickwright_sdk.context import Context, Link, checkpoint_of
 from tickwright_sdk.engine_link import EngineLink, Note
 from tickwright_sdk.handlers import Registry
@@ -42,7 +42,7 @@ class PythonRunner:
         self._allowed = allowed
         self._hands = hands or Hands(threads=threads)
 
-    async def run(self, invocation: Invocation) -> UserResult:
+    async def run(self, invocation: Invocation) -> UserResult | GoesOn:
         """Call the handler once."""
         target = invocation.definition.spec.target
         if refused := self._allowed.problems(invocation.definition.tenant_id, target):
@@ -54,13 +54,16 @@ class PythonRunner:
             message = f"This worker has no handler {name!r}; it has: {known}."
             # Another worker may have it: while a release rolls out, they differ.
             return attempts.Failure(error=an_error("UnknownHandler", message))
-        link = _link_of(invocation)
+        link, alone = _link_of(invocation), is_suspect(invocation.execution)
         told = asyncio.create_task(_tell(invocation, link))
         try:
             context = _context(invocation, link)
             payload, share = invocation.definition.spec.payload, invocation.execution.lane.value
-            alone = is_suspect(invocation.execution)
             return _said(await self._hands.call(job, payload, context, share=share, alone=alone))
+        except asyncio.CancelledError:
+            if self._hands.outlives(job, alone=alone):
+                return GoesOn()
+            raise
         finally:
             told.cancel()
             await link.finish()
