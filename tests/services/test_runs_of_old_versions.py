@@ -112,8 +112,38 @@ async def test_a_job_that_cannot_be_asked_costs_no_attempt(world: World) -> None
 
 
 @pytest.mark.sem("SEM-SECRET-2")
+@pytest.mark.parametrize("while_it_runs", [False, True], ids=["in a backlog", "while it runs"])
+async def test_a_first_attempt_keeps_no_secret_that_was_named_meanwhile(world: World, *, while_it_runs: bool) -> None:
+    """It waited for a worker, or ran, for long enough that its job has named its secret since."""
+
+    async def named() -> None:
+        await edited(world, job, payload=PAYLOAD, secrets=["/payload/card"])
+        world.clock.advance(MINUTE // 3)
+
+    async def does(invocation: Invocation) -> UserResult:
+        if while_it_runs:
+            await named()
+        invocation.log.write(f"charging {SECRET}\n")
+        return Fatal(error=BROKEN)
+
+    world.runner.does = does
+    job = await a_minutely_job(world, 60, payload=PAYLOAD)
+    world.clock.advance(MINUTE)
+    hint = hint_of(await fired(world))
+    if not while_it_runs:
+        await named()
+
+    await work(world.worker(), hint)
+
+    row = await world.only_execution()
+    assert (row.state, row.lease_epoch, row.error) == (State.DEAD, 1, CLEAN)
+    assert (await world.dead_letters())[-1].message == CLEAN.message
+    assert [log.text for log in (await world.kit.store.logs_of(row.ref, limit=10)).items] == [f"charging {MASK}\n"]
+
+
+@pytest.mark.sem("SEM-SECRET-2")
 async def test_a_first_attempt_asks_for_no_head(world: World) -> None:
-    """It follows its decision: a plain run costs no read more than it did."""
+    """It follows its decision at once: a plain run costs no read more than it did."""
     await a_minutely_job(world, 1, payload=PAYLOAD, secrets=["/payload/card"])
     world.clock.advance(MINUTE)
     hint, recorder = hint_of(await fired(world)), Recorder()

@@ -5,6 +5,8 @@ last. Each version is written with what those before it have named, so that the 
 a store, nor what a pointer leads to (secrets.py). Promise: SEM-SECRET-2.
 """
 
+from tickwright.domain.executions import Execution
+from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
 
 
@@ -21,3 +23,12 @@ def ever_named(newest: Definition) -> tuple[str, ...]:
 def hidden_in(version: int, newest: Definition) -> tuple[str, ...]:
     """The pointers that this version or a later one names."""
     return tuple(pointer for pointer, last in named_up_to(newest) if last >= version)
+
+
+def known_since(claimed: Execution) -> Instant:
+    """Up to when it is certain, of a claimed execution, that no later version had hidden more than its own.
+
+    It was decided with the newest version, and no earlier than its insert or its time, whichever came first. One that
+    is tried again may be of any age.
+    """
+    return min(claimed.created_at, claimed.scheduled_at) if claimed.lease_epoch == 1 else Instant(0)

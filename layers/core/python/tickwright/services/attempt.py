@@ -7,13 +7,14 @@ SEM-CANCEL-4, SEM-TIMEOUT-1, SEM-CHECKPOINT-1, SEM-HANDOVER-1, SEM-DRAIN-1.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from tickwright.domain import limits
-from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, Success, UserResult, an_error
+from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, RetryLater, Success, UserResult, an_error
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Noted, Reason
+from tickwright.domain.hidden import known_since
 from tickwright.domain.ids import ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition
@@ -27,7 +28,7 @@ from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Hint
 from tickwright.ports.runner import GoesOn, Invocation, Runner, StopReason
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim, while_held
-from tickwright.services.hidden import hiding_by_now
+from tickwright.services.hidden import hiding_since
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import with_own_payload
 from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, report, stopped
@@ -134,20 +135,15 @@ async def _attempt(
         known = ", ".join(sorted(worker.runners))
         message = f"This worker runs no {given.spec.target.kind!r} targets, only {known}."
         return None, Fatal(error=an_error("UnknownTarget", message))
-    given = await _hiding(worker.kit, claimed.execution, given)
+    began_at = worker.kit.clock.now()
+    given = await hiding_since(worker.kit, claimed.execution, given, known_since(claimed.execution))
     attempt = _Attempt(worker=worker, claimed=claimed, log=log, lease_until=claimed.execution.lease_until)
     result = await attempt.run(runner, given)
-    return attempt.lease_until, result if isinstance(result, Refusal) else without_secrets(result, given.spec)
-
-
-async def _hiding(kit: Kit, execution: Execution, given: Definition) -> Definition:
-    """With all that is hidden of it by now: a run that is tried again may have been given an old version."""
-    if execution.lease_epoch == 1:  # a first claim follows its decision
-        return given
-    try:
-        return replace(given, spec=await hiding_by_now(kit, execution, given.spec))
-    except Unavailable:  # no run is lost for it: what is shown of it is looked through again
-        return given
+    if not isinstance(result, Failure | Fatal | RetryLater):
+        return attempt.lease_until, result
+    # A target shortens what it quotes, so it had to know what to leave out; more may have been named while it ran.
+    given = await hiding_since(worker.kit, claimed.execution, given, began_at)
+    return attempt.lease_until, without_secrets(result, given.spec)
 
 
 async def what_to_run(kit: Kit, started: Started) -> Definition | Failure | Fatal:

@@ -5,7 +5,9 @@ from dataclasses import replace
 from tickwright.domain.executions import Execution
 from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobSpec
+from tickwright.ports.faults import Unavailable
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import both
 
@@ -32,3 +34,16 @@ async def hiding_by_now(kit: Kit, execution: Execution, spec: JobSpec) -> JobSpe
     """What an execution was given, with all that is hidden of it by now."""
     also = await hidden_by_now(kit, execution.job_id, execution.job_version)
     return replace(spec, secrets=both(spec.secrets, also))
+
+
+async def hiding_since(kit: Kit, execution: Execution, given: Definition, known_at: Instant) -> Definition:
+    """What an attempt is given, with all that is hidden of it by now, unless that was known a moment ago.
+
+    A plain run, claimed as soon as it is due, costs no read for it.
+    """
+    if kit.clock.now() - known_at <= 2 * kit.durations.lookahead_ms:
+        return given
+    try:
+        return replace(given, spec=await hiding_by_now(kit, execution, given.spec))
+    except Unavailable:  # no run is lost for it: what is shown of it is looked through again
+        return given
