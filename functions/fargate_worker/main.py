@@ -1,13 +1,12 @@
 """The worker of the pool `fargate`: serves its lanes until SIGTERM, lets end what ends in time, gives back the rest.
 
-A plain process with the environment of an installation: `python -m functions.fargate_worker.main`. A second signal
-gives back at once. Promises: SEM-FLEET-1 to SEM-FLEET-3.
+A plain process with the environment of an installation: `python -m functions.fargate_worker.main`. A second signal,
+half a second later at least, gives back at once. Promises: SEM-FLEET-1 to SEM-FLEET-3.
 """
 
 import asyncio
 import logging
 import os
-import signal
 import sys
 from collections.abc import Coroutine, Iterator
 from dataclasses import asdict
@@ -20,7 +19,7 @@ from tickwright.loops.guard import GuardLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.wiring.fleet import Machine, machine_from_env
 from tickwright_sdk.health import Health, serving
-from tickwright_sdk.worker import ONE_WISH_S
+from tickwright_sdk.signals import heed_signals
 
 REFUSED = 2  # the exit status of a machine whose environment cannot be
 
@@ -38,7 +37,7 @@ async def serve(machine: Machine) -> None:
         grace_ms=settings.grace_ms,
         able=lambda _, lane, most: machine.hands.places_of(most, share=lane.value),
     )
-    _stop_on_signals(worker, stop)
+    heed_signals(stop.set, worker.let_go)
 
     def condition() -> Health:
         hands = machine.hands.condition()
@@ -59,19 +58,6 @@ def _beside(machine: Machine, worker: WorkerLoop, stop: asyncio.Event) -> Iterat
     yield CensusLoop(machine.kit, lambda: worker.at_work, machine.settings.places_of_all).run(stop)
     if machine.protection is not None:
         yield GuardLoop(machine.kit, machine.protection, lambda: worker.at_work > 0).run(stop)
-
-
-def _stop_on_signals(worker: WorkerLoop, stop: asyncio.Event) -> None:
-    loop, asked_s = asyncio.get_running_loop(), list[float]()
-
-    def asked_to_stop() -> None:
-        asked_s.append(loop.time())
-        if asked_s[-1] - asked_s[0] >= ONE_WISH_S:
-            worker.let_go()
-        stop.set()
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, asked_to_stop)
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """A worker as a program: it calls what its argument names, says so, and is then told to stop.
 
-python -m tests.sdk.stopping deaf|spins|quick <file that says that it is at work>
+python -m tests.sdk.stopping deaf|spins|quick <file that says that it is at work> <seconds of grace>
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from tests.sdk.links import a_context
 from tickwright_sdk import Context, Worker
 from tickwright_sdk.worker import Shift
 
-worker = Worker(grace_s=1)
+worker = Worker(grace_s=float(sys.argv[3]))
 
 
 def _at_work() -> None:
@@ -50,7 +50,7 @@ async def transport(shift: Shift) -> None:
     running = asyncio.ensure_future(shift.hands.call(job, "null", a_context()))
     await shift.stop.wait()
     stopping = asyncio.ensure_future(shift.hurry.wait())
-    await asyncio.wait({running, stopping}, timeout=shift.worker.grace_s)
+    await asyncio.wait({running, stopping}, timeout=shift.worker.grace_s, return_when=asyncio.FIRST_COMPLETED)
     print(  # noqa: T201 - a program's output
         "hurried" if shift.hurry.is_set() else "waited", flush=True
     )

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.sdk.links import a_context
 from tests.sdk.pool import a_claim, a_pool
 from tickwright_sdk import Client, Context, Worker, WorkerRefused
 from tickwright_sdk.health import Health, serving
+from tickwright_sdk.signals import Wishes
 from tickwright_sdk.worker import Shift
 
 SECONDS = 20
@@ -90,34 +92,40 @@ async def test_a_worker_ends_in_time_whatever_its_handlers_do(handler: str, tmp_
     assert ended() - began < 1 + 8  # its grace, and a slow machine's time to end a program
 
 
-async def test_a_second_signal_waits_for_no_grace(tmp_path: Path) -> None:
-    """Whoever presses Ctrl-C twice means it."""
-    program = await started("quick", tmp_path / "at-work")
-    program.send_signal(signal.SIGINT)
-    while b"waited" not in (said := b"") and program.returncode is None:
-        program.send_signal(signal.SIGINT)
-        await asyncio.wait({asyncio.ensure_future(program.wait())}, timeout=0.1)
-        assert said == b""
-    assert program.stdout is not None
+@pytest.mark.parametrize(
+    ("signals_s", "stops", "hurries"),
+    [((7.0,), 1, 0), ((7.0, 7.0, 7.4), 1, 0), ((7.0, 7.5), 1, 1), ((7.0, 7.1, 9.0), 1, 1)],
+)
+def test_a_second_signal_waits_for_no_grace_unless_it_is_the_same_wish(
+    signals_s: Sequence[float], stops: int, hurries: int
+) -> None:
+    """Whoever presses Ctrl-C twice means it; a terminal and `timeout` signal the program and its group at once."""
+    told: list[str] = []
+    wishes = Wishes(lambda: told.append("stop"), lambda: told.append("hurry"))
 
-    assert (await program.stdout.read()).split() == [b"hurried"]
+    for at_s in signals_s:
+        wishes.heard(at_s)
 
-
-async def test_a_signal_that_comes_twice_at_once_is_one(tmp_path: Path) -> None:
-    """`timeout` and a terminal signal the program and its group: what runs keeps its grace."""
-    program = await started("quick", tmp_path / "at-work")
-    program.send_signal(signal.SIGTERM)
-    await asyncio.to_thread(threading.Event().wait, 0.05)  # or the system makes one of the two
-    program.send_signal(signal.SIGTERM)
-    out, _ = await asyncio.wait_for(program.communicate(), SECONDS)
-
-    assert out.split() == [b"waited"]
+    assert (told.count("stop"), told.count("hurry")) == (stops, hurries)
 
 
-async def started(handler: str, told: Path) -> "asyncio.subprocess.Process":
+@pytest.mark.sem("SEM-SDK-9")
+async def test_a_program_that_is_signalled_again_hurries(tmp_path: Path) -> None:
+    """It has an hour's grace, and takes none of it."""
+    program = await started("quick", tmp_path / "at-work", grace_s=3_600)
+    reading = asyncio.ensure_future(program.communicate())
+    async with asyncio.timeout(SECONDS):
+        while not reading.done():
+            program.send_signal(signal.SIGINT)
+            await asyncio.wait({reading}, timeout=0.1)
+
+    assert reading.result()[0].split() == [b"hurried"]
+
+
+async def started(handler: str, told: Path, *, grace_s: int = 1) -> "asyncio.subprocess.Process":
     """The program of stopping.py, at work."""
     program = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.sdk.stopping", handler, str(told)),
+        *(sys.executable, "-m", "tests.sdk.stopping", handler, str(told), str(grace_s)),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=asyncio.subprocess.PIPE,
     )

@@ -46,8 +46,8 @@ class Tally:
 class Desk:
     """What every run of a worker shares.
 
-    `outlives`: whether code of this claim goes on when its call is cancelled. `letting_go_s`: how long a worker that
-    stops has from the wish to stop to its end.
+    `outlives`: whether code of this claim goes on when its call is cancelled. `letting_go_s`: how long a worker has
+    from the moment when it asks its handlers to stop to its end.
     """
 
     client: Client

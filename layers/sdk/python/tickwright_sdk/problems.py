@@ -26,7 +26,7 @@ class TickwrightError(Exception):
 
 
 class WorkerRefused(Exception):  # noqa: N818 - says what happened
-    """A worker cannot work as it is set up, and has claimed nothing; the message says in a line what to change."""
+    """A worker cannot work as it is set up, or its pool is gone; the message says in a line what to change."""
 
 
 class Unreachable(TickwrightError):  # noqa: N818 - says what is the matter

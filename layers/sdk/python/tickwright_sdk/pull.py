@@ -91,7 +91,10 @@ class Puller:
         return len(self._going_on)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Pull until `stop` is set, then finish or give back. Raises WorkerRefused at the very start."""
+        """Pull until `stop` is set, then finish or give back.
+
+        Raises WorkerRefused at its first claim, and once its pool has been gone for a minute.
+        """
         polling = asyncio.create_task(self._poll(stop))
         stopping = asyncio.create_task(stop.wait())
         try:

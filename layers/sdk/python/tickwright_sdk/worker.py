@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,6 +22,7 @@ from tickwright_sdk.health import Health, serving
 from tickwright_sdk.loading import refuse_on_import
 from tickwright_sdk.machine import token
 from tickwright_sdk.problems import WorkerRefused
+from tickwright_sdk.signals import heed_signals
 from tickwright_sdk.terms import Terms
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tickwright.worker")
 LOG_LINE = "%(asctime)s %(levelname)s %(message)s"
-ONE_WISH_S = 0.5  # signals so close together are one
 REFUSED = 2  # the exit status of a program that cannot work as it is set up
 P = TypeVar("P")
 R = TypeVar("R")
@@ -91,7 +90,7 @@ class Worker:
         return self.registry.register(name, Manner(in_child=process, memory_mb=memory_mb), names)
 
     def run(self, transport: Transport | None = None) -> None:
-        """Work until SIGTERM or SIGINT. A second of them gives back at once what runs.
+        """Work until SIGTERM or SIGINT. A second of them, half a second later at least, gives back at once what runs.
 
         For a program: it shows its log on stderr unless that is set up already, and where it cannot work it says why in
         one line and ends with status 2.
@@ -107,7 +106,10 @@ class Worker:
     async def serve(
         self, stop: asyncio.Event, *, transport: Transport | None = None, hurry: asyncio.Event | None = None
     ) -> None:
-        """Work until `stop` is set: `run` in a program that has an event loop. Raises WorkerRefused at its start."""
+        """Work until `stop` is set: `run` in a program that has an event loop.
+
+        Raises WorkerRefused at its start, and once its pool has been gone for a minute.
+        """
         refuse_on_import()
         if (why_not := self.registry.refused) is not None:
             raise WorkerRefused(why_not)
@@ -122,18 +124,8 @@ class Worker:
             await hands.close()
 
     async def _until_a_signal(self, transport: Transport | None) -> None:
-        stop, hurry, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
-        asked_s: list[float] = []
-
-        def asked_to_stop() -> None:
-            stop.set()
-            asked_s.append(loop.time())
-            # A terminal or `timeout` signals the program and its group: the same wish, told twice.
-            if asked_s[-1] - asked_s[0] >= ONE_WISH_S:
-                hurry.set()
-
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(name, asked_to_stop)
+        stop, hurry = asyncio.Event(), asyncio.Event()
+        heed_signals(stop.set, hurry.set)
         await self.serve(stop, transport=transport, hurry=hurry)
 
     def serving_health(self, shift: Shift, *, port: int) -> contextlib.AbstractAsyncContextManager[int]:

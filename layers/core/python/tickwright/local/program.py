@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import fcntl
 import os
-import signal
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from tickwright.ports.faults import Unavailable
 from tickwright.services.webhook_secrets import SecretsInUse
 from tickwright.wiring.embedded import EmbeddedKit, able_hands, embedded_kit, hands_for, local_runners
 from tickwright.wiring.second_engine import DeferredEngine
+from tickwright_sdk.signals import heed_signals
 
 _SWEEP_MS = 60_000
 _GRACE_MS = 10_000
@@ -53,17 +53,10 @@ async def run(options: Options, board: Board) -> None:
 
     Raises StoreUnusable, FolderInUse or PortTaken before anything has started.
     """
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    hurry = asyncio.Event()
-
-    def asked_to_stop() -> None:
-        (hurry if stop.is_set() else stop).set()
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, asked_to_stop)
+    stop, hurry = asyncio.Event(), asyncio.Event()
+    heed_signals(stop.set, hurry.set)
     if options.seconds is not None:
-        loop.call_later(options.seconds, stop.set)
+        asyncio.get_running_loop().call_later(options.seconds, stop.set)
     os.umask(0o077)  # tenants' payloads are in the file: it is its owner's alone
     async with embedded_kit(options.folder / "tickwright.db", board, scale=options.scale) as kit:
         with _only_one(options.folder):
