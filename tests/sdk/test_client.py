@@ -1,6 +1,7 @@
 """The client: what is sent twice and what is not, what refusals become, and where the key must never be."""
 
 import logging
+import re
 import threading
 from collections.abc import Iterator
 
@@ -241,10 +242,19 @@ def test_an_address_that_would_give_the_key_away_is_refused(url: str) -> None:
         Client(url, KEY)
 
 
-def test_an_address_that_is_none_is_shown_without_what_may_be_secret() -> None:
-    """A password in it goes into no message."""
-    with pytest.raises(ValueError, match=r"not 'https://x\.example/y'") as raised:
-        Client("https://user:hidden@x.example/y?token=hidden", KEY)
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:hidden@x.example/y?token=hidden", "'https://x.example/y'"),
+        ("user:hidden@x.example", "'user:x.example'"),
+        ("//user:hidden@x.example", "'//x.example'"),
+        ("tw_hidden", "a word"),
+    ],
+)
+def test_an_address_that_is_none_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
+    """A password in it goes into no message, nor does a key that was put in its place."""
+    with pytest.raises(ValueError, match=re.escape(f"not {shown}")) as raised:
+        Client(url, KEY)
 
     assert "hidden" not in str(raised.value)
 

@@ -225,9 +225,12 @@ def _origin(url: str) -> str:
 
 
 def _shown(parts: SplitResult) -> str:
-    """An address as it was given, without what may be secret: a user with a password, and a query."""
+    """An address as it was given, without what may be secret: a user with a password, a query, a key in its place."""
     host = parts.netloc.rpartition("@")[2]
-    return repr(parts._replace(netloc=host, query="", fragment="").geturl()[:_SAID_CHARS_MAX])
+    # Without a scheme, or with a user's name taken for one, the user stands in the path.
+    text = parts._replace(netloc=host, path=parts.path.rpartition("@")[2], query="", fragment="").geturl()
+    is_word = not any(mark in text for mark in ".:/")
+    return "a word without any of . : /" if is_word else repr(text[:_SAID_CHARS_MAX])
 
 
 def _is_this_machine(host: str) -> bool:
