@@ -6,7 +6,7 @@ import pytest
 
 from tests.services.test_pools import GPU, MINUTELY, a_pool, code_of
 from tests.support.builders import TENANT
-from tests.support.faulty import Crash, Down, Fate, Interject, Script
+from tests.support.faulty import Crash, Down, Fate, Interject, Recorder, Script
 from tests.support.kits import World
 from tests.support.steps import HOUR, MINUTE, claimed, fired
 from tickwright.domain import limits
@@ -20,6 +20,7 @@ from tickwright.domain.reasons import why
 from tickwright.domain.transitions import State
 from tickwright.loops.watch import WatchLoop
 from tickwright.ports.faults import QueueUnavailable
+from tickwright.services import pool_users
 from tickwright.services.change_job import cancel_job, edit_job
 from tickwright.services.dead_letters import list_dead
 from tickwright.services.fire import fire
@@ -141,6 +142,23 @@ async def test_what_waits_beyond_the_jobs_that_are_looked_at_is_counted_by_the_q
     assert isinstance(refused, Refusal)
     assert refused.detail.startswith("3 unfinished runs wait in it by its queues")
     assert {row.reason for row in await world.executions()} == {Reason.POOL_DELETED}
+
+
+@pytest.mark.sem("SEM-POOL-6")
+async def test_nobody_is_looked_for_beyond_a_job_that_names_the_pool(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pool in use is refused after a page of jobs, not after all that a tenant has."""
+    monkeypatch.setattr(pool_users, "_JOBS_A_PAGE", 1)
+    await a_pool(world)
+    for _ in range(3):
+        await world.submit(target=GPU, schedule=MINUTELY)
+    recorder = Recorder()
+
+    refused = await delete_pool(world.a_process(recorder), TENANT, "gpu")
+
+    assert code_of(refused) is Code.POOL_IN_USE
+    assert [call.name for call in recorder.calls].count("jobs_eventually") == 1
 
 
 async def claimed_again(world: World, row: Execution) -> Execution:

@@ -17,27 +17,32 @@ _JOBS_A_PAGE = 200
 
 
 async def users_of(kit: Kit, pool: Pool) -> Users:
-    """Those among a bounded number of the tenant's jobs; the queues say how many there may be beyond them."""
+    """Those among a bounded number of the tenant's jobs; the queues say how many there may be beyond them.
+
+    Once a job names it, it is kept whoever else needs it: nobody is looked for any more.
+    """
     users, after_key = Users(), None
     for _ in range(limits.POOL_JOBS_LOOKED_AT_MAX // _JOBS_A_PAGE):
         page = await kit.store.jobs_eventually(pool.tenant_id, limit=_JOBS_A_PAGE, after_key=after_key)
         heads = (await kit.store.heads(page.items)).values()
-        open_ones = [head for head in heads if head.status in {JobStatus.ACTIVE, JobStatus.PAUSED}]
         users = users.and_more(
-            jobs=[head.job_id for head in open_ones if pool.name in await _pools_of_job(kit, head)],
+            jobs=[head.job_id for head in heads if await _is_named_by(kit, pool, head)],
             runs=await _waiting_in(kit, pool, heads),
         )
         after_key = page.next_key
-        if after_key is None:
+        if after_key is None or users.jobs:
             return users
     return users.at_least(await kit.queue.waiting(queue_key(pool.name, pool.tenant_id)))
 
 
-async def _pools_of_job(kit: Kit, head: Head) -> set[str]:
-    pending = None
-    if head.pending_version is not None:
-        pending = await kit.store.definition(head.job_id, head.pending_version)
-    return {head.pool} if pending is None else {head.pool, pending.spec.pool}
+async def _is_named_by(kit: Kit, pool: Pool, head: Head) -> bool:
+    """Whether a job that is not over names it, now or once the edit that waits counts."""
+    if head.status not in {JobStatus.ACTIVE, JobStatus.PAUSED}:
+        return False
+    if head.pool == pool.name or head.pending_version is None:
+        return head.pool == pool.name
+    pending = await kit.store.definition(head.job_id, head.pending_version)
+    return pending is not None and pending.spec.pool == pool.name
 
 
 async def _waiting_in(kit: Kit, pool: Pool, heads: Collection[Head]) -> list[ExecutionRef]:

@@ -62,7 +62,7 @@ def _made(kit: Kit, tenant_id: TenantId, name: str, description: str | None, see
 async def delete_pool(
     kit: Kit, tenant_id: TenantId, name: str, *, if_match: int | None = None, force: bool = False
 ) -> Pool | Refusal:
-    """Delete a pool that nobody needs; then its queues. A request that was cut off before those goes on when repeated.
+    """Delete a pool that nobody needs; then its queues. Cut off before those, it goes on if repeated without If-Match.
 
     `force`: also one in which runs wait. Who needs it is looked for among a bounded number of jobs, and one may come
     meanwhile: what is left of their runs is ended by whoever looks after the journal.
