@@ -1,5 +1,6 @@
 """Can a person find what has died, give it another chance in bulk, or give it up, over HTTP?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,8 +8,12 @@ import pytest
 from tests.api.client import Client
 from tests.api.test_executions import a_running_one, claim_again
 from tickwright.domain import limits
+from tickwright.domain.executions import Execution
+from tickwright.domain.shown import Shown
 from tickwright.loops.watch import WatchLoop
 from tickwright.services import dead_letters
+from tickwright.services.kit import Kit
+from tickwright.services.shown import as_listed
 
 
 async def a_dead_one(client: Client, error: str = "Broken", **shown: object) -> str:
@@ -108,6 +113,23 @@ async def test_the_biggest_groups_are_shown_up_to_the_limit(acme: Client) -> Non
         [("query:nextToken", "unknown_field")],
         [("query:jobID", "unknown_field")],
     ]
+
+
+@pytest.mark.sem("SEM-DLQ-1")
+async def test_only_groups_that_are_shown_are_looked_through(acme: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the others say is read for nobody: each may be of another job, with versions of its own to be read."""
+    for error in ("DbError", "Closed", "Closed"):
+        await a_dead_one(acme, error)
+    looked_through: list[int] = []
+
+    async def counting(kit: Kit, letters: Sequence[Execution]) -> list[Shown]:
+        looked_through.append(len(letters))
+        return await as_listed(kit, letters)
+
+    monkeypatch.setattr(dead_letters, "as_listed", counting)
+    got = (await acme.get("/v1/dead-letters/groups?limit=1")).json
+
+    assert (len(got["groups"]), got["groupsInAll"], looked_through) == (1, 2, [1])
 
 
 @pytest.mark.sem("SEM-DLQ-1")

@@ -63,10 +63,10 @@ async def list_all(call: Call) -> Response:
 async def list_groups(call: Call) -> Response:
     """GET /v1/dead-letters/groups."""
     query = call.asked(GroupsQuery)
-    found = await group_dead(call.kit, call.tenant_id, _wanted(query, _FOUND))
+    found = await group_dead(call.kit, call.tenant_id, _wanted(query, _FOUND), limit=query.limit)
     answer: DeadGroupsJson = {
-        "groups": [dead_group_json(group) for group in found.groups[: query.limit]],
-        "groupsInAll": len(found.groups),
+        "groups": [dead_group_json(group) for group in found.groups],
+        "groupsInAll": found.in_all,
         "exact": found.exact,
     }
     return json_response(200, answer)

@@ -49,9 +49,10 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grouped:
-    """The groups of what was looked at; not `exact`: older ones were not looked at."""
+    """The biggest groups of what was looked at, and how many there are; not `exact`: older ones were not looked at."""
 
     groups: tuple[DeadGroup, ...]
+    in_all: int
     exact: bool
 
 
@@ -92,12 +93,13 @@ async def count_dead(kit: Kit, tenant_id: TenantId, wanted: DeadFilter) -> Count
     return Counted(count=count, exact=exact, sample=tuple(await as_listed(kit, sample)))
 
 
-async def group_dead(kit: Kit, tenant_id: TenantId, wanted: DeadFilter) -> Grouped:
-    """The newest deaths by their fingerprint."""
+async def group_dead(kit: Kit, tenant_id: TenantId, wanted: DeadFilter, *, limit: int) -> Grouped:
+    """The newest deaths by their fingerprint; what was said in them is looked through only for what is shown."""
     letters, exact = list[Execution](), True
     async for page, more in _pages(kit, tenant_id, wanted):
         letters, exact = letters + page, not more
-    return Grouped(groups=await _as_shown(kit, grouped(letters), letters), exact=exact)
+    groups = grouped(letters)
+    return Grouped(groups=await _as_shown(kit, groups[:limit], letters), in_all=len(groups), exact=exact)
 
 
 async def _as_shown(kit: Kit, groups: Sequence[DeadGroup], letters: Sequence[Execution]) -> tuple[DeadGroup, ...]:
