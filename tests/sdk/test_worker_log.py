@@ -1,5 +1,6 @@
 """Does a worker's log tell of each run that did not succeed, in one line, and of nothing that is to stay hidden?"""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import pytest
 
 from tests.sdk.computing import spins
 from tests.sdk.pool import a_claim, a_pool
-from tests.sdk.scripted import Says, problem
+from tests.sdk.scripted import Asked, Says, problem
 from tests.sdk.test_pull import SECONDS, pulling, until
 from tests.sdk.test_worker_says import said
 from tickwright_sdk import Context, Fatal, RetryLater, WorkerRefused, pull
@@ -103,6 +104,29 @@ async def test_a_run_whose_child_was_killed_is_given_back(caplog: pytest.LogCapt
 
         assert [(one, kind) for one, kind, _ in pool.reports()] == [("e1", "notRun")]
     assert said(caplog)[-1] == "stopped: 0 runs ended here, 1 given back, 0 left to their leases"
+
+
+@pytest.mark.sem("SEM-SDK-13")
+async def test_a_report_that_nobody_answers_keeps_no_worker_and_no_task(caplog: pytest.LogCaptureFixture) -> None:
+    """The program that it was embedded in goes on, and has nothing of it left; the log names the run."""
+    caplog.set_level(logging.INFO)
+    answered = threading.Event()
+
+    def hangs(_: Asked) -> Says:
+        answered.wait(SECONDS)
+        return Says(body={})
+
+    with a_pool(a_claim(beat_s=15, lease_s=60)) as pool:
+        pool.ends = hangs
+        async with pulling(pool, lambda _, __: None, grace_s=0.6):
+            await until(pool.reports)
+        await asyncio.sleep(0)
+        left = [one.get_name() for one in asyncio.all_tasks() if one.get_name() == "e1"]
+        answered.set()
+
+    assert left == []
+    assert said(caplog, WARNING) == ["e1: has not ended in time, and is left to its lease"]
+    assert said(caplog)[-1] == "stopped: 0 runs ended here, 0 given back, 1 left to their leases"
 
 
 async def test_a_worker_whose_pool_was_deleted_names_it_and_ends(

@@ -101,8 +101,9 @@ class Puller:
             await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
             await self._finish(polling)
         finally:
-            stopping.cancel()
-            polling.cancel()
+            # What has not ended is left to its lease: a program that goes on is not to keep it.
+            for one in (stopping, polling, *self._going_on):
+                one.cancel()
             for calls in (self._polls, self._beats, self._reports):
                 calls.close()
             for client in (self._polling, self._reporting):
