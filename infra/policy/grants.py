@@ -74,7 +74,8 @@ _STEPS = (
 # Claim, end, settle: whoever gives executions to workers.
 def _moves(*more_of_executions: str) -> tuple[Grant, ...]:
     return (
-        # The definition is read, and cached for ever; the head is updated when a waiting run is promoted.
+        # Definitions are read, and cached for ever; the head is read for what is hidden by now, and updated when a
+        # waiting run is promoted.
         Grant(Resource.JOBS, (_GET, _UPDATE)),
         Grant(Resource.EXECUTIONS, (_GET, *more_of_executions, _PUT, _UPDATE)),
         Grant(Resource.JOURNAL, (_PUT,)),
