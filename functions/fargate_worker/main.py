@@ -1,4 +1,4 @@
-"""The worker of the pool `fargate`: serves its lanes until SIGTERM, lets end what ends in time, gives back the rest.
+"""The worker of the pool `fargate`: serves its lanes until SIGTERM, lets end what ends in time, gives back what stops.
 
 A plain process with the environment of an installation: `python -m functions.fargate_worker.main`. A second signal,
 half a second later at least, gives back at once. Promises: SEM-FLEET-1 to SEM-FLEET-3.

@@ -110,7 +110,7 @@ class Puller:
                 client.close()
 
     def let_go(self) -> None:
-        """Give back at once what runs: a stop that cannot wait for it to end."""
+        """Ask what runs to stop at once, and give it back: a stop that cannot wait for it to end."""
         self._polling.cut()
         if not self._draining.done():
             self._draining.set_result(None)
@@ -294,7 +294,7 @@ class Puller:
     # --------------------------------------------------------------------------------------- stopping
 
     async def _finish(self, polling: "asyncio.Task[None]") -> None:
-        """Let what runs end, as long as the grace lasts; then give the rest back.
+        """Let what runs end, as long as the grace lasts; then ask the rest to stop, and give back what does.
 
         A poll that is pending may have been granted something: it is waited for, and what it brings is given back. It
         is cut only when the grace is nearly over: what it was granted then comes back when its lease ends.

@@ -1,7 +1,7 @@
 """A worker as its user writes it: handlers, how many at a time, and `run()`.
 
 Must not know how claims come: that is the transport's. Without one it pulls over the HTTP API. On SIGTERM it takes no
-more, lets end what can, gives the rest back, and ends in time whatever its handlers do. Promise: SEM-SDK-9.
+more, lets end what can, gives back what stops, and ends in time whatever its handlers do. Promise: SEM-SDK-9.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The worker loop: takes hints of every lane of its pools, runs what they name, deletes them, and stops gracefully.
 
 A shell around services/attempt.py. Each lane of each pool has places of its own, so that a herd in one never waits for,
-or delays, another (SEM-LANE-1). On stop it takes no more, finishes what it can, gives the rest back, and ends in time
+or delays, another (SEM-LANE-1). On stop it takes no more, finishes what it can, gives back what stops, and ends in time
 (SEM-DRAIN-1).
 """
 
@@ -212,12 +212,12 @@ class WorkerLoop:
                 self.kit.emit(EventName.QUEUE_FAULT, fault=type(fault).__name__, hints=str(len(batch)))
 
     def let_go(self) -> None:
-        """Give back at once what runs: a stop that cannot wait for it to end."""
+        """Ask what runs to stop at once, and give it back: a stop that cannot wait for it to end."""
         if not self._draining.done():
             self._draining.set_result(None)
 
     async def _finish(self) -> None:
-        """Let what runs end; give back in time what does not: no attempt is counted for that."""
+        """Let what runs end; ask the rest in time to stop, and give back what does: no attempt is counted for that."""
         ends_ms = self.kit.clock.monotonic_ms() + self.grace_ms
         await self._work_until(ends_ms - letting_go_ms(self.kit.durations) - self.grace_ms // 10)
         self.let_go()
