@@ -13,7 +13,6 @@ CONSTANTS
   JournalFirst,                  \* J comes before A
   AdvanceFirst,                  \* A comes before I
   PinsVersion,                   \* A names the version that it was planned from
-  PinsFired,                     \* A names the firedThrough that it was computed from
   PinsNext,                      \* edits and renewals name the nextRunAt that they were computed from
   HelpsExact,                    \* whoever is refused helps only where firedThrough is exactly its tick
   KeepsOpen,                     \* an entry that can still be decided is kept
@@ -156,7 +155,7 @@ Early(i) == /\ w.p[i].pc = "early"
      w' = Go(IF plan.fire = 0 THEN w ELSE Send(Insert(w, [w.p[i].h EXCEPT !.ft = plan.fire, !.at = w.now], plan.as, w.p[i].h.dv), plan.fire),
              i, "advance")
 Unchanged(i) == LET h == w.p[i].h IN
-  w.head.st = "ACTIVE" /\ w.head.next = h.next /\ (PinsVersion => w.head.ver = h.ver) /\ (PinsFired => w.head.ft = h.ft)
+  w.head.st = "ACTIVE" /\ w.head.next = h.next /\ (PinsVersion => w.head.ver = h.ver) /\ w.head.ft = h.ft
 Advance(i) == /\ w.p[i].pc = "advance"
   /\ LET plan == w.p[i].plan h == w.head
          helps == plan.fire # 0 /\ IF HelpsExact THEN h.ft = plan.fire ELSE h.ft >= plan.fire
