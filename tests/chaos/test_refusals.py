@@ -50,7 +50,7 @@ async def told(service: Service, kind: Kind, log: Path) -> AsyncIterator[Any]:
         for one in serving:
             one.cancel()  # the client keeps its connections
         if serving:
-            await asyncio.wait(serving)  # one that was closing its connection already ends as cancelled, which is as well
+            await asyncio.wait(serving)  # one that was closing already ends as cancelled: as well
         os.close(opened)
 
 
