@@ -197,6 +197,11 @@ class Execution:
         return self.attempt - self.attempts_before, self.max_attempts - self.attempts_before
 
     @property
+    def came_due(self) -> Instant:
+        """Since when somebody might have claimed it: anew with each attempt that it is to have."""
+        return self.retry_at or max(self.scheduled_at, self.created_at, self.redriven_at or self.created_at)
+
+    @property
     def is_terminal(self) -> bool:
         """Whether it has ended."""
         return self.state in TERMINAL

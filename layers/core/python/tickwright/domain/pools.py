@@ -71,6 +71,10 @@ class Pool:
         """When nothing need be known any more of one that was deleted."""
         return None if self.deleted_at is None else Instant(self.deleted_at + 1_000 * limits.DELETED_POOL_KEPT_S)
 
+    def is_later_than(self, instant: Instant, clock_error_ms: int) -> bool:
+        """Whether it was put after an instant, whoever's clock that is of: what came before came to another pool."""
+        return instant + 2 * clock_error_ms < self.created_at
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Users:

@@ -90,10 +90,9 @@ def is_told_again(execution: Execution, page: Page, now: Instant, *, first_ms: i
     """
     if page.looked_at is None:
         return True
-    came_due = execution.retry_at or max(execution.scheduled_at, execution.created_at, execution.redriven_at or 0)
 
     def hints_by(instant: Instant) -> int:
-        waited_ms = instant - came_due
+        waited_ms = instant - execution.came_due
         if waited_ms < 0:
             return 0
         doublings = min((waited_ms // first_ms + 1).bit_length() - 1, (gap_ms_max // first_ms).bit_length())

@@ -90,17 +90,12 @@ async def without_a_pool(kit: Kit, executions: Iterable[Execution]) -> frozenset
     """Those that no machine can claim: the tenants' pools that they came to are gone, whatever has their names now."""
     waiting = [one for one in executions if one.pool not in PLATFORM]
     found = {place: standing(await _seen(kit, *place)) for place in {(one.tenant_id, one.pool) for one in waiting}}
-    error_ms = 2 * kit.durations.clock_error_ms
+    error_ms = kit.durations.clock_error_ms
     return frozenset(
         one.ref
         for one in waiting
-        if (pool := found[one.tenant_id, one.pool]) is None or _came_at(one) + error_ms < pool.created_at
+        if (pool := found[one.tenant_id, one.pool]) is None or pool.is_later_than(one.came_due, error_ms)
     )
-
-
-def _came_at(execution: Execution) -> int:
-    """When an unclaimed execution came to its pool: anew with each attempt that it is to have."""
-    return max(execution.created_at, execution.redriven_at or 0, execution.retry_at or 0)
 
 
 async def list_pools(kit: Kit, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
