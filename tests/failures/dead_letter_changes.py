@@ -6,6 +6,7 @@ After each there is what was promised with the answer. Must not know where the p
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from tests.failures.job_changes import Redrive
 from tests.failures.use_cases import UseCase, granted
 from tests.support.builders import TENANT
 from tests.support.dying import BROKEN, a_death, deaths_of_one_job, dies, looked_to_the_end, now_of, ordered
@@ -24,7 +25,6 @@ from tickwright.ports.runner import Invocation
 from tickwright.services.change_job import cancel_job
 from tickwright.services.dead_letters import discard_each
 from tickwright.services.kit import Kit
-from tickwright.services.redrive import redrive
 from tickwright.services.redrive_orders import Ordered, cancel_order, move_on, order_redrive
 from tickwright.services.report import report
 from tickwright.services.rerun import Edited, rerun
@@ -172,12 +172,9 @@ class CarryOutOrder(UseCase):
 
 
 @dataclass(repr=False)
-class RedriveRerun(UseCase):
+class RedriveRerun(Redrive):
     """A run with a payload of its own has died too and is redriven: its payload is kept as long as it may run."""
 
-    is_request: bool = True
-    key: RequestKey = field(init=False)
-    dead: Execution = field(init=False)
     given: list[str | None] = field(default_factory=list)
 
     async def prepare(self, world: World) -> None:
@@ -194,14 +191,6 @@ class RedriveRerun(UseCase):
         """See what it is given."""
         self.given.append(invocation.definition.spec.payload)
         return Success(result="1")
-
-    async def act(self, kit: Kit, world: World) -> object:
-        """Redrive it."""
-        return granted(await redrive(kit, TENANT, self.dead.ref.id, self.key))
-
-    async def again(self, kit: Kit, world: World) -> object:
-        """The same request again."""
-        return await self.act(kit, world)
 
     async def after(self, world: World, *, acknowledged: bool) -> None:
         """It ran once with its own payload, which is kept longer; or it is dead, and nobody was told otherwise."""
@@ -249,10 +238,8 @@ class CarryOutInTheWay(UseCase):
 
 
 @dataclass(repr=False)
-class StopAtCanary(UseCase):
+class StopAtCanary(CarryOutOrder):
     """A watch redrives one of three, which dies once more: the order stops, and the other two are left alone."""
-
-    order: Order = field(init=False)
 
     async def prepare(self, world: World) -> None:
         """Three have died, of what is still there."""
@@ -264,12 +251,6 @@ class StopAtCanary(UseCase):
     async def target(self, invocation: Invocation) -> UserResult:
         """Die again."""
         return BROKEN
-
-    async def act(self, kit: Kit, world: World) -> object:
-        """Look, let the canary die, look again."""
-        order = await move_on(kit, self.order)
-        await world.work()
-        return await move_on(kit, order)
 
     async def after(self, world: World, *, acknowledged: bool) -> None:
         """Whichever watch has seen it: one was redriven, and died."""

@@ -292,7 +292,7 @@ class Redrive(UseCase):
     @property
     def name(self) -> str:
         """With its policy."""
-        return f"Redrive-{self.overlap}"
+        return f"{type(self).__name__}-{self.overlap}"
 
     async def prepare(self, world: World) -> None:
         """It died while the queue of the dead was down."""

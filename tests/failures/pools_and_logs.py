@@ -10,9 +10,10 @@ from tests.failures.use_cases import Attempt, UseCase, granted
 from tests.support.builders import TENANT
 from tests.support.kits import STORM, World
 from tests.support.ledger import check_all
+from tests.support.steps import HOUR, MINUTE
 from tickwright.domain.attempts import Success, UserResult
 from tickwright.domain.events import EventName
-from tickwright.domain.executions import Execution
+from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import LANES
@@ -23,9 +24,10 @@ from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.ports.runner import Invocation
 from tickwright.services.kit import Kit
-from tickwright.services.pools import get_pool, put_pool
+from tickwright.services.pools import delete_pool, get_pool, put_pool
 from tickwright.services.pull import Wish, pull
 from tickwright.services.report import report_success
+from tickwright.services.resolve import resolve
 from tickwright.services.webhook_secrets import Signing, get_signing, rotate
 
 GPU = {"type": "pool", "pool": "gpu", "handler": "billing.nightly"}
@@ -63,6 +65,61 @@ class PutPool(UseCase):
         stands = (pool.description, pool.version) if isinstance(pool, Pool) else None
         asked, before = (("ours", 1), None) if self.is_new else (("ours", 2), ("theirs", 1))
         assert stands == asked or (stands == before and not acknowledged)
+
+
+@dataclass(repr=False)
+class DeletePool(UseCase):
+    """A pool is deleted though a run waits in it: the run is dead and says why, or waits on where nobody was told."""
+
+    is_request: bool = True
+
+    async def prepare(self, world: World) -> None:
+        """A run of the pool is due."""
+        granted(await put_pool(world.kit, TENANT, "gpu", None))
+        self.job = await world.submit(target=GPU, schedule={"runAt": world.text(2_000)})
+        world.clock.advance(2_000)
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Delete it."""
+        return granted(await delete_pool(kit, TENANT, "gpu", force=True))
+
+    async def again(self, kit: Kit, world: World) -> object:
+        """The same request again."""
+        return await self.act(kit, world)
+
+    async def others_finish(self, world: World) -> None:
+        """The watch looks for an hour; no machine comes."""
+        for _ in range(HOUR // MINUTE):
+            world.clock.advance(MINUTE)
+            await WatchLoop(world.kit).look()
+
+    async def after(self, world: World, *, acknowledged: bool) -> None:
+        """The run has gone the way of its pool."""
+        row = await world.only_execution()
+        if isinstance(await get_pool(world.kit, TENANT, "gpu"), Pool):
+            assert (row.state, acknowledged) == (State.QUEUED, False)
+            return
+        assert (row.state, row.reason, row.owed) == (State.DEAD, Reason.POOL_DELETED, frozenset())
+        if acknowledged:  # else its queues are left, until the request is repeated
+            await check_all(world)
+
+
+@dataclass(repr=False)
+class EndInDeletedPool(DeletePool):
+    """The watch ends what waits in a pool that is gone."""
+
+    is_request: bool = False
+
+    async def prepare(self, world: World) -> None:
+        """It was deleted, and the page's time has come."""
+        await super().prepare(world)
+        await super().act(world.kit, world)
+        world.clock.advance(world.durations.first_check_ms)
+
+    async def act(self, kit: Kit, world: World) -> object:
+        """Look after the page."""
+        (page,) = await world.pages()
+        return await resolve(kit, page)
 
 
 @dataclass(repr=False)

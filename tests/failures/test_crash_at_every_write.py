@@ -62,6 +62,8 @@ def all_use_cases() -> list[UseCase]:
         handed_over.NoteAndFail(),
         pools_and_logs.PutPool(is_new=True),
         pools_and_logs.PutPool(is_new=False),
+        pools_and_logs.DeletePool(),
+        pools_and_logs.EndInDeletedPool(),
         pools_and_logs.Pull(),
         pools_and_logs.SayAndSucceed(),
         pools_and_logs.Rotate(),
