@@ -236,6 +236,11 @@ class Head:
         return None if self.fired_through is None else ExecutionRef(self.job_id, tick_key(self.fired_through))
 
     @property
+    def newest_version(self) -> int:
+        """The number of the definition that was written last, that of an edit that waits too."""
+        return max(self.definition_version, self.pending_version or 0)
+
+    @property
     def has_name(self) -> bool:
         """Whether its tenant gave it a name."""
         return self.listed_as != self.job_id

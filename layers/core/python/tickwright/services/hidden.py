@@ -12,14 +12,9 @@ from tickwright.services.kit import Kit
 from tickwright.services.payloads import both
 
 
-def newest_version(head: Head) -> int:
-    """The number of the version that was written last, an edit that waits too."""
-    return max(head.definition_version, head.pending_version or 0)
-
-
 async def newest_of(kit: Kit, head: Head) -> Definition:
     """The version that was written last."""
-    newest = await kit.store.definition(head.job_id, newest_version(head))
+    newest = await kit.store.definition(head.job_id, head.newest_version)
     assert newest is not None, "a definition is written in the transaction of its edit"
     return newest
 

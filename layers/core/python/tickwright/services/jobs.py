@@ -14,7 +14,7 @@ from tickwright.domain.ids import ExecutionRef, JobId, TenantId, is_job_id, pars
 from tickwright.domain.jobs import Definition, Head, JobStatus
 from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_VERSION, Refusal
 from tickwright.ports.store import Listing
-from tickwright.services.hidden import newest_of, newest_version
+from tickwright.services.hidden import newest_of
 from tickwright.services.kit import Kit
 from tickwright.services.shown import as_shown
 
@@ -86,7 +86,7 @@ async def get_version(kit: Kit, tenant_id: TenantId, job_id: str, version: int) 
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
         return head
-    found = await kit.store.definition(head.job_id, version) if version <= newest_version(head) else None
+    found = await kit.store.definition(head.job_id, version) if version <= head.newest_version else None
     return found or NO_SUCH_VERSION
 
 
@@ -97,7 +97,7 @@ async def list_versions(
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
         return head
-    newest = newest_version(head) if before is None else min(newest_version(head), before - 1)
+    newest = head.newest_version if before is None else min(head.newest_version, before - 1)
     numbers = range(newest, max(0, newest - limit), -1)
     found = [await kit.store.definition(head.job_id, number) for number in numbers]
     more = newest - limit >= 1

@@ -13,7 +13,6 @@ from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import JobId
 from tickwright.domain.jobs import Definition, Head, JobSpec
 from tickwright.domain.shown import Shown, has_said, shown, shown_in_brief
-from tickwright.services.hidden import newest_version
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import both, with_own_payload
 
@@ -47,7 +46,7 @@ async def as_listed(kit: Kit, executions: Sequence[Execution]) -> list[Shown]:
 async def _versions(kit: Kit, executions: Sequence[Execution], heads: Mapping[JobId, Head]) -> Versions:
     """The versions that they run with, and the newest of their jobs."""
     named = {(execution.job_id, execution.job_version) for execution in executions}
-    named |= {(job_id, newest_version(heads[job_id])) for job_id, _ in named if job_id in heads}
+    named |= {(job_id, heads[job_id].newest_version) for job_id, _ in named if job_id in heads}
     asked = sorted(named)
     found = await asyncio.gather(*(kit.store.definition(*one) for one in asked))
     return dict(zip(asked, found, strict=True))
@@ -60,6 +59,6 @@ async def _given(kit: Kit, execution: Execution, heads: Mapping[JobId, Head], ve
         return None
     given = (await with_own_payload(kit, execution, definition) or definition).spec
     head = heads.get(execution.job_id)
-    newest = None if head is None else versions[head.job_id, newest_version(head)]
+    newest = None if head is None else versions[head.job_id, head.newest_version]
     also = () if newest is None else hidden_in(execution.job_version, newest)
     return replace(given, secrets=both(given.secrets, also))
