@@ -18,8 +18,9 @@ DIED_ALONE: Final = frozenset({"ChildKilled", "ChildExited"})
 def is_suspect(claimed: Execution) -> bool:
     """Of an execution as it was claimed, so its attempt counts the one that is to begin.
 
-    Only what was written last is known of the attempts before: after a failure of its own, losses that were taken over
-    by a claim do not show, and the run is called as usual.
+    Only what was written last is known of the attempts before. After a failure of its own, losses that were taken over
+    by a claim do not show, and the run is called as usual; one loss that a reap wrote may be taken for two. A redriven
+    run that died of losses is suspected at once.
     """
     if claimed.error is None:
         return claimed.attempt - claimed.attempts_before > LOST_IN_A_ROW
