@@ -90,6 +90,7 @@ class FleetSettings:
     """The pool `fargate`. No image: this repository's, which has no handlers. No network: a small one of its own.
 
     `handlers` is where the image has its handlers, as module:name. `scales` is for places that cannot scale.
+    `flow_logs` notes what knocks in vain at the network of its own; an emulator of AWS has none.
     """
 
     services: Mapping[str, ServiceSettings]
@@ -97,6 +98,7 @@ class FleetSettings:
     handlers: str = ""
     network: NetworkSettings | None = None
     scales: bool = True
+    flow_logs: bool = True
 
     def __post_init__(self) -> None:
         """A name is the beginning of what its resources are called."""

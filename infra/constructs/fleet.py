@@ -4,12 +4,14 @@ Must not know lanes: the settings say which service serves which. Two kinds of m
 apart by what scales it, nor by what may be taken away from it.
 """
 
+from typing import cast
+
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from infra.constructs.fleet_network import FleetNetwork
-from infra.constructs.fleet_service import FleetService, Ground
+from infra.constructs.fleet_service import CAPACITY_PROVIDERS, FleetService, Ground
 from infra.parts import Parts
 from infra.settings import Settings
 
@@ -24,13 +26,13 @@ class Fleet(Construct):
             self,
             "Cluster",
             vpc=network.vpc,
-            enable_fargate_capacity_providers=True,
             # How many machines run is measured here alone, and the backlog is shared among them.
             container_insights_v2=ecs.ContainerInsights.ENABLED,
         )
+        # On the cluster itself rather than by a resource beside it: no service can then be made before its cluster has
+        # the kinds of machines that it asks for, which is refused.
+        made = cast("ecs.CfnCluster", cluster.node.default_child)
+        made.add_property_override("CapacityProviders", list(CAPACITY_PROVIDERS))
         ground = Ground(cluster=cluster, network=network, settings=settings, parts=parts)
         self.services = {name: FleetService(self, name, ground=ground) for name in settings.fleet.services}
-        for service in self.services.values():
-            # A service that is made before the cluster has its kinds of machines is refused.
-            service.node.add_dependency(cluster)
         cdk.Tags.of(self).add("tickwright:pool", "fargate")

@@ -57,17 +57,19 @@ class FleetNetwork(Construct):
             },
             # Nothing is ever put into it, and emptying it takes a function of CDK's with rights over security groups.
             restrict_default_security_group=False,
-            flow_logs={
-                # What is let through is in the logs of whoever sent it; what knocks in vain is nowhere else.
-                "Refused": ec2.FlowLogOptions(
-                    destination=ec2.FlowLogDestination.to_cloud_watch_logs(
-                        own_log_group(self, "RefusedTraffic", settings=settings)
-                    ),
-                    traffic_type=ec2.FlowLogTrafficType.REJECT,
-                    max_aggregation_interval=ec2.FlowLogMaxAggregationInterval.TEN_MINUTES,
-                )
-            },
+            flow_logs=self._refused_traffic(settings) if settings.fleet.flow_logs else None,
         )
+
+    def _refused_traffic(self, settings: Settings) -> dict[str, ec2.FlowLogOptions]:
+        """What is let through is in the logs of whoever sent it; what knocks in vain is nowhere else."""
+        group = own_log_group(self, "RefusedTraffic", settings=settings)
+        return {
+            "Refused": ec2.FlowLogOptions(
+                destination=ec2.FlowLogDestination.to_cloud_watch_logs(group),
+                traffic_type=ec2.FlowLogTrafficType.REJECT,
+                max_aggregation_interval=ec2.FlowLogMaxAggregationInterval.TEN_MINUTES,
+            )
+        }
 
     def _given(self, given: NetworkSettings) -> ec2.IVpc:
         return ec2.Vpc.from_vpc_attributes(

@@ -27,6 +27,9 @@ from infra.settings import Settings
 USER = "10001:10001"
 FUNCTION = "fargate"
 _CONTAINER = "worker"
+# Certain machines, and those that AWS may take back.
+CERTAIN, SPOT = "FARGATE", "FARGATE_SPOT"
+CAPACITY_PROVIDERS = (CERTAIN, SPOT)
 # Sustained, not best effort: what runs for hours must not see its platform change under it.
 _PLATFORM = ecs.FargatePlatformVersion.VERSION1_4
 
@@ -170,7 +173,7 @@ class FleetService(Construct):
 def _strategies(settings: ServiceSettings) -> list[ecs.CapacityProviderStrategy]:
     """Certain machines come first. Spot ones are taken away with two minutes' notice, and give back what they run."""
     if settings.on_demand is None:
-        return [ecs.CapacityProviderStrategy(capacity_provider="FARGATE", weight=1)]
-    certain = ecs.CapacityProviderStrategy(capacity_provider="FARGATE", base=settings.on_demand, weight=0)
-    spot = ecs.CapacityProviderStrategy(capacity_provider="FARGATE_SPOT", weight=1)
+        return [ecs.CapacityProviderStrategy(capacity_provider=CERTAIN, weight=1)]
+    certain = ecs.CapacityProviderStrategy(capacity_provider=CERTAIN, base=settings.on_demand, weight=0)
+    spot = ecs.CapacityProviderStrategy(capacity_provider=SPOT, weight=1)
     return [certain, spot] if settings.on_demand else [spot]

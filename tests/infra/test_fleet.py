@@ -122,6 +122,28 @@ def test_what_must_not_wait_has_certain_machines_and_low_has_spot_ones(prod: Tem
     assert "low" in PROD.fleet.services["Urgent"].places
 
 
+def test_the_cluster_itself_names_its_kinds_of_machines(prod: Templates) -> None:
+    """No service is made before its cluster has what it asks for, and no resource beside the cluster says it."""
+    (cluster,) = [cluster for _, cluster in prod.of_type("AWS::ECS::Cluster")]
+    asked = {
+        each["CapacityProvider"]
+        for _, service in prod.of_type(SERVICE)
+        for each in service["Properties"]["CapacityProviderStrategy"]
+    }
+
+    assert asked <= set(cluster["Properties"]["CapacityProviders"])
+    assert list(prod.of_type("AWS::ECS::ClusterCapacityProviderAssociations")) == []
+
+
+def test_a_network_without_flow_logs_has_nothing_that_flow_logs_need(synthesise: Synthesise) -> None:
+    """The setting takes the log, its group and its role away together."""
+    with_logs, without = (synthesise(with_fleet(flow_logs=logs)) for logs in (True, False))
+
+    assert len(list(with_logs.of_type("AWS::EC2::FlowLog"))) == 1
+    assert list(without.of_type("AWS::EC2::FlowLog")) == []
+    assert "RefusedTraffic" not in str(without.by_stack)
+
+
 def test_the_machines_are_those_that_the_image_is_made_for(prod: Templates) -> None:
     """Linux on arm64."""
     platforms = [definition["Properties"]["RuntimePlatform"] for _, definition in prod.of_type(DEFINITION)]
