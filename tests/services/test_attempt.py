@@ -16,7 +16,7 @@ from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.transitions import State
 from tickwright.ports.queue import Hint
-from tickwright.ports.runner import Invocation
+from tickwright.ports.runner import Invocation, StopReason
 from tickwright.services.attempt import Worker
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.claim import NotNow, Over
@@ -48,7 +48,8 @@ def takes(world: World, duration_ms: int, result: UserResult | None = None) -> l
             await world.clock.sleep_ms(500)
             if invocation.cancelled():
                 seen.append("told to stop")
-                return Failure(error=an_error("Stopped", "told to stop"))
+                drains = invocation.cancel_reason() is StopReason.DRAINING
+                return NotRun() if drains else Failure(error=an_error("Stopped", "told to stop"))
         seen.append("done")
         return result or Success(result='"done"')
 

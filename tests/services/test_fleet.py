@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.kits import World
 from tests.support.steps import HOUR, MINUTE
-from tickwright.domain.attempts import Success, UserResult
+from tickwright.domain.attempts import Failure, Success, UserResult, an_error
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Reason
 from tickwright.domain.ids import WorkerId
@@ -97,6 +97,27 @@ async def test_code_that_nobody_can_end_is_left_to_its_lease_and_told_of(world: 
     assert (left.state, left.attempt, told) == (State.RUNNING, 1, 1)
     done = await world.only_execution()
     assert (done.state, done.attempt, done.lease_epoch) == (State.SUCCEEDED, 2, 2)
+
+
+@pytest.mark.sem("SEM-DRAIN-1", "SEM-TARGET-6")
+async def test_what_a_call_says_while_its_machine_stops_counts(world: World) -> None:
+    """The server was asked and has failed: it may have done half of it, and that was an attempt."""
+    await world.submit(schedule={"runAt": world.text(1_000)})
+    stop = asyncio.Event()
+    going = asyncio.create_task(a_machine(world, {Lane.NORMAL: 1}).run(stop))
+
+    async def fails(invocation: Invocation) -> UserResult:
+        await invocation.wait_cancelled()
+        await world.clock.sleep_ms(3_000)
+        return Failure(error=an_error("Http502", "the server's fault"))
+
+    world.runner.does = fails
+    await world.clock.sleep_ms(5_000)
+    stop.set()
+    await going
+
+    row = await world.only_execution()
+    assert (row.state, row.reason, row.attempt) == (State.RETRY, Reason.FAILED, 1)
 
 
 @pytest.mark.sem("SEM-FLEET-1", "SEM-LANE-1")

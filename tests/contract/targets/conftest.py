@@ -13,6 +13,7 @@ from tickwright.adapters.targets.aws_service import AwsRunner, Service
 from tickwright.domain.allowed_targets import AllowedTargets
 from tickwright.domain.attempts import UserResult
 from tickwright.domain.jobs import Target
+from tickwright.ports.runner import GoesOn
 
 EVERYTHING = AllowedTargets(patterns={TENANT: ("*",)})
 ACCOUNT = "us-east-1:000000000000"
@@ -55,4 +56,6 @@ async def run(
 ) -> UserResult:
     """One attempt."""
     with a_runner(service, endpoint) as runner:
-        return await runner.run(an_invocation(Target(kind=kind, settings=settings), **shown))
+        result = await runner.run(an_invocation(Target(kind=kind, settings=settings), **shown))
+    assert not isinstance(result, GoesOn)
+    return result

@@ -21,7 +21,7 @@ from tickwright.domain.executions import Reason
 from tickwright.domain.ids import Epoch, ExecutionRef, JobId, manual_key
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Target
-from tickwright.ports.runner import Invocation
+from tickwright.ports.runner import GoesOn, Invocation
 
 QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders"
 ALL = AllowedTargets(patterns={TENANT: ("arn:*",)})
@@ -134,8 +134,9 @@ async def test_no_time_left_means_no_call() -> None:
     assert aws.asked == []
 
 
+@pytest.mark.sem("SEM-TARGET-6")
 async def test_a_cancelled_attempt_leaves_its_call_behind() -> None:
-    """The loop goes on at once; the thread when the client gives up."""
+    """The loop goes on at once and knows that the service may; the thread when the client gives up."""
     aws = Aws(waits_for=threading.Event())
     assert aws.waits_for is not None
     with a_runner(aws) as runner:
@@ -143,9 +144,28 @@ async def test_a_cancelled_attempt_leaves_its_call_behind() -> None:
         while not aws.asked:
             await asyncio.wait({running}, timeout=0.01)
         running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
+        assert await running == GoesOn()
         aws.waits_for.set()
+
+
+@pytest.mark.sem("SEM-TARGET-6")
+async def test_a_cancelled_attempt_that_had_no_thread_is_over() -> None:
+    """Nothing was sent, and nothing is sent once a thread is free."""
+    aws = Aws(waits_for=threading.Event())
+    assert aws.waits_for is not None
+    with a_runner(aws) as runner:
+        busy = [asyncio.create_task(runner.run(to_queue(left_ms=60_000))) for _ in range(2)]
+        while len(aws.asked) < 2:
+            await asyncio.wait(busy, timeout=0.01)
+        waiting = asyncio.create_task(runner.run(to_queue(left_ms=60_000)))
+        await asyncio.wait({waiting}, timeout=0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        aws.waits_for.set()
+        await asyncio.gather(*busy)
+
+    assert len(aws.asked) == 2
 
 
 @pytest.mark.sem("SEM-TARGET-8")

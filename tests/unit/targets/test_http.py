@@ -18,6 +18,7 @@ from tickwright.adapters.targets.http import HttpRunner
 from tickwright.domain.attempts import Failure, Fatal, Success, UserResult
 from tickwright.domain.executions import Noted, Reason
 from tickwright.domain.jobs import Target
+from tickwright.ports.runner import GoesOn
 
 
 @asynccontextmanager
@@ -31,8 +32,11 @@ async def a_runner(*, allow_private: bool = True) -> AsyncIterator[HttpRunner]:
 
 async def run(url: str, *, allow_private: bool = True, **shown: Any) -> UserResult:  # noqa: ANN401
     headers = shown.pop("headers", {})
+    target = Target(kind="http", settings={"url": url, "headers": headers})
     async with a_runner(allow_private=allow_private) as runner:
-        return await runner.run(an_invocation(Target(kind="http", settings={"url": url, "headers": headers}), **shown))
+        result = await runner.run(an_invocation(target, **shown))
+    assert not isinstance(result, GoesOn)
+    return result
 
 
 @pytest.mark.sem("SEM-TARGET-1")
@@ -208,8 +212,9 @@ async def test_an_answer_that_drips_is_ended_by_the_time_limit() -> None:
     assert broken, "the connection was closed, not forgotten"
 
 
-async def test_a_cancelled_attempt_closes_its_connection() -> None:
-    """The thread that waits for the answer is woken at once, and free for the next attempt."""
+@pytest.mark.sem("SEM-TARGET-6")
+async def test_a_cancelled_attempt_closes_its_connection_and_may_go_on() -> None:
+    """The thread that waits for the answer is woken at once, and is free again; the server has been told."""
     asked, closed = threading.Event(), threading.Event()
 
     def wait_for_the_end(handler: Any) -> None:  # noqa: ANN401
@@ -223,9 +228,35 @@ async def test_a_cancelled_attempt_closes_its_connection() -> None:
             running = asyncio.create_task(runner.run(invocation))
             assert await asyncio.to_thread(asked.wait, 5.0)
             running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
+            assert await running == GoesOn()
             assert await asyncio.to_thread(closed.wait, 5.0)
+
+
+@pytest.mark.sem("SEM-TARGET-6")
+async def test_a_cancelled_attempt_that_has_reached_nobody_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its host was still being looked up: what the look-up finds later is told of nothing."""
+    asked, found, look_up, told = threading.Event(), threading.Event(), socket.getaddrinfo, Told()
+
+    def slow(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - as the socket module has them
+        asked.set()
+        found.wait(5.0)
+        return look_up(*arguments, **named)
+
+    with a_server(told) as url:
+        runner = HttpRunner(allow_private=True, threads=1)
+        monkeypatch.setattr(socket, "getaddrinfo", slow)
+        running = asyncio.create_task(runner.run(an_invocation(Target(kind="http", settings={"url": url}))))
+        assert await asyncio.to_thread(asked.wait, 5.0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        found.set()
+        monkeypatch.undo()
+        after = await runner.run(an_invocation(Target(kind="http", settings={"url": url})))
+        runner.close()
+
+    assert isinstance(after, Success)
+    assert told.paths == ["/"]  # of the one after it: its thread was free by then
 
 
 async def test_no_time_left_means_no_call() -> None:

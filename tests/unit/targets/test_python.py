@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,11 +13,11 @@ from tests.unit.targets.invocations import an_invocation
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.domain import attempts
 from tickwright.domain.allowed_targets import EVERY_HANDLER, AllowedTargets
-from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
+from tickwright.domain.attempts import Failure, Fatal, NotRun, Success, UserResult, an_error
 from tickwright.domain.executions import ASKED_LATER
 from tickwright.domain.instants import to_datetime
 from tickwright.domain.jobs import Target
-from tickwright.ports.runner import GoesOn
+from tickwright.ports.runner import GoesOn, StopReason
 from tickwright_sdk import Context, HandlerRefused, Registry, RetryLater
 from tickwright_sdk import Fatal as GiveUp
 
@@ -243,6 +244,27 @@ async def test_a_handler_that_is_listed_is_called() -> None:
     for whose in ("*", "acme"):
         allowed = AllowedTargets(patterns={whose: ["python:i*"]})
         assert await call(lambda _payload, _ctx: 1, allowed=allowed) == Success(result="1")
+
+
+@pytest.mark.sem("SEM-DRAIN-1")
+@pytest.mark.parametrize(("reason", "expected"), [(StopReason.DRAINING, NotRun), (StopReason.CANCELLED, Failure)])
+async def test_code_that_breaks_off_for_its_workers_sake_was_not_run(reason: StopReason, expected: type) -> None:
+    """What it raises then is no failure of its own."""
+
+    async def raises(_payload: object, ctx: Context) -> None:
+        assert await ctx.sleep_async(20)
+        raise ConnectionAbortedError("the worker goes")
+
+    registry, stop = Registry(), asyncio.Event()
+    registry.job("it")(raises)
+    runner = PythonRunner(registry, threads=1)
+    running = asyncio.ensure_future(runner.run(replace(an_invocation(TARGET, stop=stop), cancel_reason=lambda: reason)))
+
+    stop.set()
+    result = await running
+    runner.close()
+
+    assert isinstance(result, expected)
 
 
 @pytest.mark.sem("SEM-DRAIN-1")

@@ -49,7 +49,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class GoesOn:
-    """It was cancelled, and its code goes on: in a thread, which nobody can end."""
+    """It was cancelled, and may go on: in a thread, or where its call has arrived. Nobody can end it there."""
 
 
 class Runner(Protocol):
@@ -59,6 +59,7 @@ class Runner(Protocol):
         """Run the target and say how it ended. Never raises for what user code does: that is a Failure.
 
         May be cancelled (asyncio) when time is up, the lease is lost or the run is to stop; must then let go of what
-        it holds, and answers GoesOn where its code cannot be ended.
+        it holds, and answers GoesOn where what it has begun cannot be ended. One that is told that its worker drains
+        answers NotRun for code that breaks off for it; what any other result says, counts.
         """
         ...

@@ -36,7 +36,7 @@ from tickwright.services.run_logs import keep_log
 
 # What a target is told when its attempt ends for one of these; for all others its lease is lost.
 _REASONS = {Code.CANCELLED: StopReason.CANCELLED, Code.DEADLINE: StopReason.DEADLINE}
-_LEFT = Refusal(code=Code.LEASE_LOST, detail="Its code goes on, and nobody can end it: it is left to its lease.")
+_LEFT = Refusal(code=Code.LEASE_LOST, detail="It may go on, and nobody can end it: it is left to its lease.")
 _Running = asyncio.Future[UserResult | GoesOn]
 
 
@@ -325,20 +325,14 @@ class _Attempt:
 
 
 def _drained(running: _Running) -> UserResult | Refusal:
-    """What counts of a target that was asked to stop for the worker's sake: what it finished, not that it broke off.
+    """What counts of a target that was asked to stop for the worker's sake: what it says, and not that it was ended.
 
-    Given back, a run could begin elsewhere beside its own code that goes on here.
+    Given back, a run could begin elsewhere beside what goes on of it, here or where its call has arrived.
     """
-    if not running.done():
-        return _LEFT
-    ended_well = not running.cancelled() and running.exception() is None
-    match running.result() if ended_well else NotRun():
-        case GoesOn():
-            return _LEFT
-        case Failure():
-            return NotRun()
-        case result:
-            return result
+    if running.cancelled():
+        return NotRun()
+    goes_on = not running.done() or (running.exception() is None and isinstance(running.result(), GoesOn))
+    return _LEFT if goes_on else _result_of(running)
 
 
 def _late(running: _Running, out_of_time: Failure | Fatal) -> UserResult:

@@ -22,7 +22,7 @@ from tickwright.domain.allowed_targets import AllowedTargets, resources_of
 from tickwright.domain.attempts import Fatal, HandedOver, Success, UserResult, an_error
 from tickwright.domain.jobs import Target
 from tickwright.ports.clock import Clock
-from tickwright.ports.runner import Invocation
+from tickwright.ports.runner import GoesOn, Invocation
 
 Answer = Mapping[str, Any]
 # An operation by its snake_case name, and its request.
@@ -62,7 +62,7 @@ class AwsRunner:
         self._clock = clock or SystemClock()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"{service.name}-target")
 
-    async def run(self, invocation: Invocation) -> UserResult:
+    async def run(self, invocation: Invocation) -> UserResult | GoesOn:
         """Call once, within the attempt's time."""
         target = invocation.definition.spec.target
         if refused := self._allowed.problems(invocation.definition.tenant_id, target):
@@ -80,6 +80,10 @@ class AwsRunner:
                 return await loop.run_in_executor(self._threads, work)
         except TimeoutError:  # all threads were busy, and nothing was sent; or it did not answer
             return not_run(invocation) if turn.take() else timed_out()
+        except asyncio.CancelledError:
+            if turn.take():
+                raise  # nothing was sent, and nothing is any more
+            return GoesOn()
 
     def _result(self, target: Target, left_s: float, invocation: Invocation) -> UserResult:
         """In a thread: what became of the call."""

@@ -31,6 +31,7 @@ class Door:
         # A second descriptor of the same connection: TLS takes the first one away from whoever opened it.
         self._grip: socket.socket | None = None
         self._shut = False
+        self._was_open = False
 
     def connect(self, host: str, port: int, timeout_s: float) -> socket.socket:
         """Connect to the first address that answers. Raises AddressRefused, or OSError."""
@@ -50,14 +51,15 @@ class Door:
                 fault = this
         raise fault
 
-    def shut(self) -> None:
-        """Let go: whoever waits on the connection is woken by an error."""
+    def shut(self) -> bool:
+        """Let go: whoever waits on the connection is woken by an error. Whether anything may have gone through."""
         with self._guard:
             self._shut = True
             if self._grip is not None:
                 with contextlib.suppress(OSError):
                     self._grip.shutdown(socket.SHUT_RDWR)
             self._let_go()
+            return self._was_open
 
     def _connected(self, new: socket.socket, address: Address, timeout_s: float) -> socket.socket:
         try:
@@ -65,6 +67,7 @@ class Door:
             new.settimeout(timeout_s)
             new.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             new.connect(address)
+            self._open()
         except OSError:
             new.close()
             raise
@@ -76,6 +79,12 @@ class Door:
                 raise ConnectionAbortedError("the attempt is over")
             self._let_go()
             self._grip = new.dup()
+
+    def _open(self) -> None:
+        with self._guard:
+            if self._shut:
+                raise ConnectionAbortedError("the attempt is over")
+            self._was_open = True
 
     def _let_go(self) -> None:
         if self._grip is not None:

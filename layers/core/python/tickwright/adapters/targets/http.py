@@ -2,7 +2,7 @@
 
 Must not know leases. 2xx is success, 202 a hand-over where the job says so; 408, 425, 429 and 5xx are tried again, a
 Retry-After heeded; other 4xx and redirects are fatal. One connection an attempt, no proxy, bounded in time and bytes.
-Promises: SEM-TARGET-1, SEM-TARGET-2, SEM-SIGN-1.
+Promises: SEM-TARGET-1, SEM-TARGET-2, SEM-TARGET-6, SEM-SIGN-1.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from tickwright.domain.jobs import JobSpec
 from tickwright.domain.webhooks import WebhookSecret, signed_headers
 from tickwright.ports.clock import Clock
 from tickwright.ports.faults import Unavailable
-from tickwright.ports.runner import Invocation
+from tickwright.ports.runner import GoesOn, Invocation
 
 # A host that does not answer the first packet within this will not; the rest of the attempt is for its work.
 CONNECT_S_MAX = 10.0
@@ -75,7 +75,7 @@ class HttpRunner:
         self._allow_private = allow_private
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="http-target")
 
-    async def run(self, invocation: Invocation) -> UserResult:
+    async def run(self, invocation: Invocation) -> UserResult | GoesOn:
         """POST once; when time is up or the run is to stop, the connection is closed, whatever it is doing."""
         settings = invocation.definition.spec.target.settings
         left_s = (invocation.deadline_at - self._clock.now()) / 1_000
@@ -99,6 +99,10 @@ class HttpRunner:
                 result, said = await loop.run_in_executor(self._threads, work)
         except TimeoutError:  # all threads were busy, and nothing was sent; or it did not answer
             return NotRun(after_s=_UNSENT_S) if turn.take() else timed_out()
+        except asyncio.CancelledError:
+            if turn.take() or not door.shut():
+                raise  # no server has heard of it
+            return GoesOn()  # a server that is hung up on may do it all the same
         finally:
             door.shut()
         invocation.log.write(said)

@@ -59,7 +59,10 @@ class PythonRunner:
         try:
             context = _context(invocation, link)
             payload, share = invocation.definition.spec.payload, invocation.execution.lane.value
-            return _said(await self._hands.call(job, payload, context, share=share, alone=alone))
+            said = _said(await self._hands.call(job, payload, context, share=share, alone=alone))
+            # What broke off for the worker's sake is no failure of its own.
+            broke_off = isinstance(said, attempts.Failure) and link.reason == StopReason.DRAINING
+            return NotRun() if broke_off else said
         except asyncio.CancelledError:
             if self._hands.outlives(job, alone=alone):
                 return GoesOn()
