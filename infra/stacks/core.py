@@ -35,6 +35,7 @@ class CoreStack(cdk.Stack):
         )
         self.parts = Parts.of(data, settings=settings, queues=queues)
         self._loops(settings)
+        self._say_environment(settings)
 
     def _lanes(self, pool: str, visibility_s: int) -> Mapping[str, sqs.Queue]:
         """The ready queues of a pool of the platform's; those of `lambda`, which came first, have the bare names."""
@@ -61,3 +62,13 @@ class CoreStack(cdk.Stack):
             parts=self.parts,
         )
         MinuteRule(self, "WatchMinute", function=watch.function, slots=1)
+
+    def _say_environment(self, settings: Settings) -> None:
+        """For the commands of the operator, who finds an installation by its stage; nothing of it is secret."""
+        told = self.parts.environment(settings, service="operator")
+        cdk.CfnOutput(
+            self,
+            "Environment",
+            value=self.to_json_string({name: value for name, value in told.items() if name.startswith("TICKWRIGHT_")}),
+            description="What every function of the installation is told",
+        )

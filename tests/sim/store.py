@@ -211,6 +211,10 @@ class SimStore:
         """Nobody waits for a pool here."""
         raise NotImplementedError
 
+    async def api_keys_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[ApiKey]:
+        """Nobody asks for keys here."""
+        raise NotImplementedError
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """Nobody asks for keys here."""
         raise NotImplementedError

@@ -304,6 +304,12 @@ class FaultyStore:
         """A strong read."""
         return await self._read("seats_of", lambda: self._store.seats_of(tenant_id))
 
+    async def api_keys_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[ApiKey]:
+        """A strong read."""
+        return await self._read(
+            "api_keys_of", lambda: self._store.api_keys_of(tenant_id, limit=limit, after_key=after_key)
+        )
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """A strong read."""
         return await self._read("api_key", lambda: self._store.api_key(key_hash))

@@ -186,6 +186,24 @@ async def test_a_page_goes_on_where_it_ended_whatever_was_inserted_meanwhile(sto
     assert [*first.items, *second.items] == executions
 
 
+async def test_a_tenants_api_keys_are_listed_by_their_hash(store: Store) -> None:
+    """Page by page; a key that was replaced is one key, as it is now, and another tenant's are not among them."""
+    mine = [an_api_key(key_hash=f"{number:064x}") for number in (3, 1, 2)]
+    theirs = an_api_key(key_hash=f"{9:064x}", tenant_id=OTHER_TENANT)
+    for key in (*mine, theirs):
+        await store.put_api_key(key)
+    ended = replace(mine[1], expires_at=TICK)
+    await store.put_api_key(ended)
+
+    first = await store.api_keys_of(TENANT, limit=2)
+    second = await store.api_keys_of(TENANT, limit=2, after_key=first.next_key)
+
+    assert [*first.items, *second.items] == [ended, mine[2], mine[0]]
+    assert (len(first.items), second.next_key) == (2, None)
+    assert (await store.api_keys_of(OTHER_TENANT, limit=2)).items == [theirs]
+    assert (await store.api_keys_of(TenantId("nobody"), limit=2)).items == []
+
+
 async def test_an_api_key_is_read_by_its_hash_and_may_be_replaced(store: Store) -> None:
     """The newest wins; its scopes are a set."""
     key = an_api_key()

@@ -6,42 +6,20 @@ this once and kept nowhere. Promise: SEM-KEY-1.
 
 import argparse
 import asyncio
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tickwright.api.keys import make_key
 from tickwright.domain.ids import TenantId
-from tickwright.domain.tenants import Scope
+from tickwright.operator.keys import add_scopes, tenant
 from tickwright.wiring.embedded import StoreUnusable, embedded_kit
-
-_TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_USUAL = frozenset(Scope) - {Scope.ADMIN}
-
-
-def _tenant(text: str) -> TenantId:
-    """A tenant's name; argparse says the rest."""
-    if _TENANT.fullmatch(text) is None:
-        raise ValueError
-    return TenantId(text)
-
-
-def _scopes(text: str) -> frozenset[Scope]:
-    """Scopes with commas between them."""
-    return frozenset(Scope(one.strip()) for one in text.split(","))
 
 
 def _asked(arguments: Sequence[str]) -> argparse.Namespace:
-    usual = ",".join(sorted(scope.value for scope in _USUAL))
     parser = argparse.ArgumentParser(prog="tickwright.local.keys", description="Make an API key for local data.")
-    parser.add_argument("--tenant", type=_tenant, default=TenantId("demo"), help="whose key (default: %(default)s)")
-    parser.add_argument(
-        "--scopes",
-        type=_scopes,
-        default=_USUAL,
-        help=f"what it may do, of {','.join(scope.value for scope in Scope)} (default: {usual})",
-    )
+    parser.add_argument("--tenant", type=tenant, default=TenantId("demo"), help="whose key (default: %(default)s)")
+    add_scopes(parser)
     parser.add_argument("--data", type=Path, default=Path(".tickwright"), help="folder of the data")
     return parser.parse_args(arguments)
 

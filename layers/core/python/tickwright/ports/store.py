@@ -193,8 +193,12 @@ class Store(Protocol):
         """The key with this hash."""
         ...
 
+    async def api_keys_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[ApiKey]:
+        """A tenant's keys by their hash, those that have expired too."""
+        ...
+
     async def put_api_key(self, api_key: ApiKey) -> None:
-        """Put or replace a key."""
+        """Put or replace a key. One that can be found by its hash is among those of its tenant."""
         ...
 
     # --- reads that may be stale: they only say where to look ----------------------------------------------------

@@ -11,6 +11,7 @@ from botocore.config import Config
 CONNECT_TIMEOUT_S = 1.0  # same region: a connection takes milliseconds
 DYNAMODB_READ_TIMEOUT_S = 3.0  # its slowest answers take tens of milliseconds; a repeated write is judged, not feared
 SQS_READ_TIMEOUT_S = 25.0  # a long poll waits for up to 20 s
+CLOUDFORMATION_READ_TIMEOUT_S = 20.0  # a person waits for it
 CONNECTIONS = 32  # also the number of threads: one call each
 
 
@@ -27,6 +28,11 @@ def sqs_client(*, endpoint_url: str | None = None, region: str | None = None) ->
 def target_client(service: str, *, region: str, read_timeout_s: float, connections: int) -> BaseClient:
     """A client of a service that a target calls, in the region that the target names; a connection a thread."""
     return _client(service, read_timeout_s, endpoint_url=None, region=region, connections=connections)
+
+
+def cloudformation_client(*, region: str | None = None) -> BaseClient:
+    """A CloudFormation client, for an operator's command: it asks once, from wherever the operator is."""
+    return _client("cloudformation", CLOUDFORMATION_READ_TIMEOUT_S, endpoint_url=None, region=region, connections=1)
 
 
 def _client(

@@ -14,6 +14,7 @@ PAYLOAD = "PAYLOAD#"
 CALENDAR = "CALENDAR#"  # what the keys of all calendars begin with
 POOL = "POOL#"  # and those of all pools
 SEAT = "SEAT#"  # and those of all seats
+API_KEY_OF = "APIKEY#"  # and those that say which API keys a tenant has
 _CHECK_AT_DIGITS = 15  # milliseconds until the year 33658, fixed so that keys sort as instants do
 
 
@@ -80,6 +81,12 @@ def lease(bucket: int) -> Item:
 def api_key(key_hash: str) -> Item:
     """One key."""
     return _control(f"KEY#{key_hash}", "KEY")
+
+
+# That a tenant has an API key: put before the key itself (1), queried when somebody lists them (1 for each 4 KB).
+def api_key_of(tenant_id: TenantId, key_hash: str) -> Item:
+    """One entry of a tenant's list of keys; it holds nothing beside its key."""
+    return _control(f"TENANT#{tenant_id}", f"{API_KEY_OF}{key_hash}")
 
 
 # What a request has created: put in the submit's transaction (2 a KB), read strongly when it is repeated (1).

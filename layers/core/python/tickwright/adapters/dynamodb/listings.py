@@ -75,6 +75,19 @@ def pools_of(tenant_id: TenantId) -> tuple[Query, Item]:
     return queries.POOLS_OF_TENANT, {"pk": key["pk"], "prefix": wire.text(keys.POOL)}
 
 
+def api_keys_of(tenant_id: TenantId) -> tuple[Query, Item]:
+    """Which keys a tenant has."""
+    return queries.API_KEYS_OF_TENANT, {
+        "pk": keys.api_key_of(tenant_id, "")["pk"],
+        "prefix": wire.text(keys.API_KEY_OF),
+    }
+
+
+def hash_of_entry(entry: Item) -> str:
+    """Which key an entry of that list is of, and where the next entries begin."""
+    return wire.as_text(entry["sk"]).removeprefix(keys.API_KEY_OF)
+
+
 def seats_of(tenant_id: TenantId) -> tuple[Query, Item]:
     """A tenant's seats."""
     return queries.SEATS_OF_TENANT, {"pk": keys.seat(tenant_id, 0)["pk"], "prefix": wire.text(keys.SEAT)}

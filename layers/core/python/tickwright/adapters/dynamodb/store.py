@@ -105,6 +105,8 @@ class DynamoDbStore:
 
     async def put_api_key(self, api_key: ApiKey) -> None:
         """Put or replace it."""
+        # In this order: cut off between the two, there is an entry of no key, and never a key that nobody can list.
+        await self._put(Table.CONTROL, keys.api_key_of(api_key.tenant_id, api_key.key_hash))
         await self._put(Table.CONTROL, control.api_key_to_item(api_key))
 
     async def _put(self, table: Table, item: Item) -> None:
@@ -252,6 +254,17 @@ class DynamoDbStore:
         query, values = listings.seats_of(tenant_id)
         items = await self._reader.range(query, values, limit=limits.SEATS_OF_TENANT_MAX)
         return [control.seat_from_item(item) for item in items]
+
+    async def api_keys_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[ApiKey]:
+        """A tenant's keys by their hash."""
+        query, values = listings.api_keys_of(tenant_id)
+        after = None if after_key is None else keys.api_key_of(tenant_id, after_key)
+        entries, last = await self._reader.page(query, values, limit=limit, after=after)
+        items = await self._reader.get_many(
+            Table.CONTROL, [keys.api_key(listings.hash_of_entry(entry)) for entry in entries]
+        )
+        found = sorted(map(control.api_key_from_item, items), key=lambda key: key.key_hash)
+        return Listing(items=found, next_key=None if last is None else listings.hash_of_entry(last))
 
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""

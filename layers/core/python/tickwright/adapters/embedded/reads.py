@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from tickwright.adapters.embedded.entities import (
+    API_KEYS,
     CALENDARS,
     EXECUTIONS,
     HEADS,
@@ -18,6 +19,7 @@ from tickwright.adapters.embedded.entities import (
     SEATS,
     Entity,
     Key,
+    api_key_key,
     calendar_key,
     log_key,
     order_key,
@@ -36,6 +38,7 @@ from tickwright.domain.redrive_orders import Order
 from tickwright.domain.schedules import Calendar
 from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
+from tickwright.domain.tenants import ApiKey
 from tickwright.ports.store import Listing
 
 ItemT = TypeVar("ItemT")
@@ -71,6 +74,7 @@ _ATTENTION = """
 _CALENDARS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'CALENDAR$' ORDER BY sk LIMIT ?"
 _POOLS = "SELECT doc FROM control WHERE pk = ? AND sk > ? AND sk < 'POOL$' ORDER BY sk LIMIT ?"
 _SEATS = "SELECT doc FROM control WHERE pk = ? AND sk > 'SEAT#' AND sk < 'SEAT$' ORDER BY sk"
+_API_KEYS = "SELECT doc FROM control WHERE pk > ? AND pk < 'KEY$' AND sk = ? ORDER BY pk"
 _LOGS = "SELECT doc FROM control WHERE pk = ? AND sk < ? ORDER BY sk DESC LIMIT ?"
 _ORDERS = """
     SELECT doc, sk FROM control
@@ -202,6 +206,16 @@ def pools(connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, af
     """By the primary key. No pool has an empty name, so the first comes behind it."""
     rows = connection.execute(_POOLS, (*pool_key(tenant_id, after_key or ""), limit + 1)).fetchall()
     return _listing(rows, limit, lambda row: POOLS.codec.load(row[0]), lambda found: found.name)
+
+
+def api_keys(
+    connection: sqlite3.Connection, tenant_id: TenantId, *, limit: int, after_key: str | None
+) -> Listing[ApiKey]:
+    """Everybody's, by the primary key: one machine has a handful."""
+    after, sort = api_key_key(after_key or "")
+    found = (API_KEYS.codec.load(doc) for (doc,) in connection.execute(_API_KEYS, (after, sort)))
+    mine = [(key,) for key in found if key.tenant_id == tenant_id]
+    return _listing(mine, limit, lambda row: row[0], lambda key: key.key_hash)
 
 
 def _attention_place(after_key: str | None) -> tuple[int, str, str]:

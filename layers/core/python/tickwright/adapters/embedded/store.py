@@ -180,6 +180,10 @@ class EmbeddedStore:
         """A tenant's seats by number."""
         return await self._read(partial(reads.seats, tenant_id=tenant_id))
 
+    async def api_keys_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[ApiKey]:
+        """A tenant's keys by their hash."""
+        return await self._read(partial(reads.api_keys, tenant_id=tenant_id, limit=limit, after_key=after_key))
+
     async def api_key(self, key_hash: str) -> ApiKey | None:
         """The key with this hash."""
         return await self._item(entities.API_KEYS, entities.api_key_key(key_hash))

@@ -69,6 +69,11 @@ POOLS_OF_TENANT = Query(
     table=Table.CONTROL,
     condition="#pk = :pk AND begins_with(#sk, :prefix)",
 )
+API_KEYS_OF_TENANT = Query(
+    says="Which API keys a tenant has, by their hash.",
+    table=Table.CONTROL,
+    condition="#pk = :pk AND begins_with(#sk, :prefix)",
+)
 SEATS_OF_TENANT = Query(
     says="A tenant's seats by number.",
     table=Table.CONTROL,

@@ -1,0 +1,1 @@
+"""What whoever runs an installation on AWS does with it from a terminal, with AWS credentials of their own."""

@@ -1,0 +1,37 @@
+"""An installation on AWS as its operator has it: found by its stage, with the credentials of whoever asks.
+
+The stack Core says in an output what the environment of every function is, and nothing secret is in it: what the
+operator's commands use is what the functions use. Must not know a command.
+"""
+
+import json
+from dataclasses import dataclass
+
+from tickwright.adapters.aws.outputs import StackUnreadable, output_of
+from tickwright.services.kit import Kit
+from tickwright.settings import Settings, from_environment
+from tickwright.wiring.aws import kit_from
+
+OUTPUT = "Environment"
+
+
+class InstallationUnreachable(Exception):  # noqa: N818 - says what happened to it
+    """There is none of this stage for these credentials in this region; the message says what to look at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """One installation: what its functions are told (no secret among it), and the ports in one hand."""
+
+    settings: Settings
+    kit: Kit
+
+
+def installed(stage: str) -> Installed:
+    """Find it; raises InstallationUnreachable."""
+    try:
+        environment = json.loads(output_of(f"Tickwright-{stage}-Core", OUTPUT))
+    except StackUnreadable as fault:
+        raise InstallationUnreachable(f"no installation of the stage {stage!r}: {fault}") from fault
+    settings = from_environment(environment)
+    return Installed(settings=settings, kit=kit_from(settings))
