@@ -4,10 +4,11 @@ import asyncio
 import os
 from typing import Protocol, TypedDict
 
+from tickwright.loops.census import PulseLoop
 from tickwright.loops.scheduler import SchedulerLoop
-from tickwright.wiring.aws import kit_from_env
+from tickwright.wiring.aws import scheduler_kit_from_env
 
-_KIT = kit_from_env(os.environ)
+_KIT = scheduler_kit_from_env(os.environ)
 _RUNNER = asyncio.Runner()
 
 LOOP_MS = 130_000  # minutes may be 119 s apart, since each may come anywhere in its minute
@@ -39,4 +40,6 @@ async def _loop(event: Slot, duration_ms: int) -> None:
     asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
     # Fresh for each invocation, also for a second delivery of the same minute.
     owner = f"scheduler-{event['slot']}-{_KIT.entropy.token()}"
-    await SchedulerLoop(_KIT, owner=owner, slot=event["slot"], slots=event["slots"]).run(stop)
+    scheduler = SchedulerLoop(_KIT, owner=owner, slot=event["slot"], slots=event["slots"])
+    pulse = PulseLoop(_KIT, served=lambda: scheduler.served, held=lambda: len(scheduler.leases.mine))
+    await asyncio.gather(scheduler.run(stop), pulse.run(stop))

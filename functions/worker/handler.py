@@ -11,9 +11,9 @@ from tickwright.loops.worker import run_hints
 from tickwright.ports.faults import Unavailable
 from tickwright.services.attempt import Worker
 from tickwright.services.claim import NotNow
-from tickwright.wiring.aws import kit_from_env, received_of, runners_from_env
+from tickwright.wiring.aws import received_of, runners_from_env, worker_kit_from_env
 
-_KIT = kit_from_env(os.environ)
+_KIT = worker_kit_from_env(os.environ)
 _RUNNERS = runners_from_env(os.environ, _KIT)
 _RUNNER = asyncio.Runner()
 

@@ -18,7 +18,7 @@ from infra.fleet_settings import PLACES_TAKEN_PERCENT, ServiceSettings
 
 # Out soon, in slowly: a machine that is started twice costs more than one that idles for some minutes.
 OUT_COOLDOWN_S, IN_COOLDOWN_S = 60, 600
-# Per minute and machine, as the machines count them (adapters/telemetry/places.py).
+# Per minute and machine, as the machines count them (adapters/telemetry/metrics.py).
 PLACES_NAMESPACE, PLACES_METRIC = "Tickwright", "PlacesTaken"
 _RUNNING = "running"
 

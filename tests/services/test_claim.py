@@ -248,8 +248,9 @@ async def test_how_late_a_retry_starts_is_counted_from_the_end_of_its_backoff(wo
     world.clock.advance(row.retry_at + 300 - world.clock.now())
     await run_hints(world.worker(), await world.receive())
 
-    claims = [one.measured for one in world.telemetry.happenings if one.name is EventName.EXECUTION_CLAIMED]
-    first, second = [(measured["attempt"], measured["startLagMs"]) for measured in claims]
+    claims = [one for one in world.telemetry.happenings if one.name is EventName.EXECUTION_CLAIMED]
+    first, second = [(one.measured["attempt"], one.measured["startLagMs"]) for one in claims]
+    assert {one.about["lane"] for one in claims} == {row.lane.value}
     assert row.retry_at - execution.scheduled_at > 1_000
     assert (first, second) == ((1, 700), (2, 300))
 

@@ -26,6 +26,7 @@ _NOT_HERE = frozenset(
         EventName.LOG_NOT_KEPT,  # runs say nothing here
         EventName.EXECUTION_LEFT,  # no run here is a thread that hears nothing
         EventName.PLACES_COUNTED,
+        EventName.BUCKETS_COUNTED,  # for who watches a scheduler from outside
         EventName.PROTECTION_REFUSED,  # the fleet's, which is not simulated
     }
 )

@@ -6,6 +6,7 @@ from tests.support.kits import World
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.jobs import Head
+from tickwright.loops.census import PulseLoop
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop
@@ -67,7 +68,9 @@ def a_worker(world: World, kit: Kit | None = None, name: str = "worker-1") -> Wo
     return WorkerLoop(kit or world.kit, {"python": world.runner}, WorkerId(name))
 
 
-async def for_a_while(world: World, duration_ms: int, *loops: SchedulerLoop | WatchLoop | WorkerLoop) -> None:
+async def for_a_while(
+    world: World, duration_ms: int, *loops: SchedulerLoop | WatchLoop | WorkerLoop | PulseLoop
+) -> None:
     """Let loops run together in virtual time, then stop them."""
     stop = asyncio.Event()
     going = [asyncio.create_task(loop.run(stop)) for loop in loops]

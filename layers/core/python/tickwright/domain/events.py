@@ -26,7 +26,7 @@ class EventName(Enum):
     REDRIVE_ORDERED = "redrive_ordered"  # an order to redrive many was given
     REDRIVE_ORDER_ENDED = "redrive_order_ended"  # label: status; measurement: redriven
     EXECUTION_SKIPPED = "execution_skipped"  # label: reason
-    EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs, of a retry from the end of its backoff
+    EXECUTION_CLAIMED = "execution_claimed"  # measurement: startLagMs, of a retry from its backoff's end; label: lane
     CLAIM_REFUSED = "claim_refused"  # label: reason
     EXECUTION_HANDED_OVER = "execution_handed_over"  # somebody else goes on with it, and reports by its epoch
     EXECUTION_SUCCEEDED = "execution_succeeded"  # measurement: durationMs
@@ -43,6 +43,7 @@ class EventName(Enum):
     ENTRY_RESOLVED = "entry_resolved"  # label: verdict
     BUCKET_TAKEN = "bucket_taken"
     BUCKET_LOST = "bucket_lost"
+    BUCKETS_COUNTED = "buckets_counted"  # each minute, by a scheduler; measurements: served (each look counts), held
     ATTEMPT_BROKE = "attempt_broke"  # a bug of ours inside a worker: the hint comes again; label: fault
     LOOP_BROKE = "loop_broke"  # a bug of ours inside a loop: that bucket waits, the others go on; label: fault
     PLACES_COUNTED = "places_counted"  # on a machine of the fleet; measurements: atWork, placesTakenPercent

@@ -1,4 +1,4 @@
-"""How much of a fleet's machine is in use: said once a minute, for whoever decides how many machines there are.
+"""How much there is to do and is done, said once a minute: for whoever decides how many machines there are, or watches.
 
 Must not know who listens. A count of what is at work now, so that a line that is lost costs a minute and no truth.
 """
@@ -30,8 +30,26 @@ class CensusLoop:
             self.count()
 
     def count(self) -> None:
-        """One line."""
+        """One event."""
         at_work = self.at_work()
         self.kit.emit(
             EventName.PLACES_COUNTED, measured={"atWork": at_work, "placesTakenPercent": 100 * at_work / self.places}
         )
+
+
+@dataclass(slots=True)
+class PulseLoop:
+    """Counts what a scheduler serves. None in a minute: it is alone with a store that is down, or others have all."""
+
+    kit: Kit
+    served: Callable[[], int]
+    held: Callable[[], int]
+    every_ms: int = EVERY_MS
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Count until `stop` is set, and then for the last time: of the part of a minute that was left."""
+        before = self.served()
+        while not stop.is_set():
+            await sleep_or_stop(self.kit, stop, self.every_ms)
+            before, since = self.served(), self.served() - before
+            self.kit.emit(EventName.BUCKETS_COUNTED, measured={"served": since, "held": self.held()})

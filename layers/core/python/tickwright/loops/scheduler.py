@@ -40,6 +40,7 @@ class SchedulerLoop:
     slots: int = 1
     alone: bool = False
     leases: Leases = field(init=False)
+    served: int = 0  # how often a bucket of ours was looked through to its end
     _memory: Memory = field(default_factory=Memory)
     _idle_until_ms: dict[tuple[int, Lane | str], int] = field(default_factory=dict)
     _aiming: dict[int, Progress] = field(default_factory=dict)
@@ -85,6 +86,7 @@ class SchedulerLoop:
         async with self._permits:
             well = await self._guarded(partial(self._serve_bucket, bucket))
         holding = self.leases.mine.get(bucket)
+        self.served += well and holding is not None
         if holding is not None and not well:
             holding.resolved = False  # something may have been begun and not finished: look after it soon
 

@@ -88,6 +88,7 @@ async def _judge(
                 measured={"startLagMs": max(0, change.now - could_start), "attempt": execution.attempt},
                 executionId=execution.ref.id,
                 jobId=execution.job_id,
+                lane=execution.lane.value,
                 worker=change.worker,
             )
             return Claimed(execution=execution, sent_ms=sent_ms)

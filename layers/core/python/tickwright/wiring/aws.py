@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,9 @@ from tickwright.adapters.sqs.queue import QueueUrls, SqsQueue
 from tickwright.adapters.sqs.tenant_queues import TenantQueues
 from tickwright.adapters.targets.http import HttpRunner
 from tickwright.adapters.telemetry.logs import LogTelemetry
+from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_CLAIMS, Measured, MetricTelemetry
 from tickwright.domain import limits
+from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
 from tickwright.domain.lanes import Lane
 from tickwright.ports.queue import Received
@@ -60,6 +63,22 @@ def kit_from(settings: Settings) -> Kit:
         durations=limits.STANDARD if settings.scale == 1.0 else limits.STANDARD.scaled(settings.scale),
         buckets=settings.buckets,
     )
+
+
+def worker_kit_from_env(environ: Mapping[str, str]) -> Kit:
+    """Of whoever claims for the installation: how late its runs start is measured. Tenants' own machines are theirs."""
+    return measured(kit_from_env(environ), OF_CLAIMS, Stage=environ["TICKWRIGHT_STAGE"])
+
+
+def scheduler_kit_from_env(environ: Mapping[str, str]) -> Kit:
+    """Of a scheduler: what it serves is measured."""
+    return measured(kit_from_env(environ), OF_BUCKETS, Stage=environ["TICKWRIGHT_STAGE"])
+
+
+def measured(kit: Kit, events: Mapping[EventName, Measured], **dimensions: str) -> Kit:
+    """The same kit, of which some events are metrics besides."""
+    telemetry = MetricTelemetry(inner=kit.telemetry, clock=kit.clock, dimensions=dimensions, events=events)
+    return replace(kit, telemetry=telemetry)
 
 
 def runners_from_env(environ: Mapping[str, str], kit: Kit, *, threads: int = 64) -> Mapping[str, Runner]:

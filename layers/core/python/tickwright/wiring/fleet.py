@@ -1,17 +1,17 @@
 """A machine of the fleet: the kit of the installation, and the handlers that its image brings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tickwright.adapters.ecs.protection import EcsProtection
 from tickwright.adapters.targets.python import PythonRunner
-from tickwright.adapters.telemetry.places import PlacesTelemetry
+from tickwright.adapters.telemetry.metrics import OF_CLAIMS, OF_PLACES
 from tickwright.fleet_settings import FleetRefused, FleetSettings
 from tickwright.ports.protection import Protection
 from tickwright.ports.runner import Runner
 from tickwright.services.kit import Kit
 from tickwright.settings import from_environment
-from tickwright.wiring.aws import kit_from_env, runners_from_env
+from tickwright.wiring.aws import kit_from_env, measured, runners_from_env
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
 from tickwright_sdk.loading import load
@@ -34,12 +34,9 @@ def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Mac
     # For every place of every lane, its own: code that never ends keeps those of its lane alone.
     shares = {lane.value: places for lane, places in settings.places.items()}
     hands = Hands(threads=settings.places_of_all, children=settings.places_of_all, shares=shares)
-    kit = kit_from_env(environ)
-    telemetry = PlacesTelemetry(
-        inner=kit.telemetry, clock=kit.clock, stage=environ["TICKWRIGHT_STAGE"], fleet=settings.fleet
-    )
+    kit = measured(kit_from_env(environ), OF_CLAIMS, Stage=environ["TICKWRIGHT_STAGE"])
     return Machine(
-        kit=replace(kit, telemetry=telemetry),
+        kit=measured(kit, OF_PLACES, Stage=environ["TICKWRIGHT_STAGE"], Fleet=settings.fleet),
         runners={
             **runners_from_env(environ, kit, threads=settings.places_of_all),
             "python": PythonRunner(registry, hands=hands, allowed=from_environment(environ).targets),

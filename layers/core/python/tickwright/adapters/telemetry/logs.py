@@ -18,6 +18,9 @@ _USUAL = frozenset(
         EventName.EXECUTION_SUCCEEDED,
         EventName.ENTRY_RESOLVED,
         EventName.CLAIM_REFUSED,
+        # Lines of their own, as metrics.
+        EventName.BUCKETS_COUNTED,
+        EventName.PLACES_COUNTED,
     }
 )
 

@@ -1,0 +1,1 @@
+"""What is measured as it is written."""
