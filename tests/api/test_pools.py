@@ -263,6 +263,18 @@ async def test_a_claim_may_be_repeated(acme: Client) -> None:
     assert len(await claimed(acme)) == 1
 
 
+@pytest.mark.sem("SEM-POOL-3")
+async def test_a_machine_that_stops_closes_its_request(acme: Client) -> None:
+    """It is told what it was granted, and the request claims nothing any more."""
+    await a_pool(acme)
+    await a_run(acme)
+
+    assert await claimed(acme, requestId="r-1", close=True) == []
+    assert await claimed(acme, requestId="r-1") == []
+    assert len(await claimed(acme, requestId="r-2")) == 1
+    assert len(await claimed(acme, requestId="r-2", close=True)) == 1
+
+
 async def test_a_machine_may_ask_for_some_priorities_alone(acme: Client) -> None:
     """Those of the job that waits."""
     await a_pool(acme)
@@ -281,7 +293,7 @@ async def test_a_machine_may_ask_for_some_priorities_alone(acme: Client) -> None
         ({"max": 0}, "/max"), ({"max": 11}, "/max"), ({"waitSec": 21}, "/waitSec"), ({"waitSec": -1}, "/waitSec"),
         ({"workerId": ""}, "/workerId"), ({"workerId": "a b"}, "/workerId"), ({"lanes": []}, "/lanes"),
         ({"lanes": ["backfill"]}, "/lanes/0"), ({"requestId": ""}, "/requestId"), ({"most": 3}, "/most"),
-        ({"requestId": "r" * 65}, "/requestId"),
+        ({"requestId": "r" * 65}, "/requestId"), ({"close": True}, "/requestId"), ({"close": "yes"}, "/close"),
     ],
 )  # fmt: skip
 async def test_a_claim_out_of_bounds_is_refused(acme: Client, change: dict[str, Any], pointer: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sdk.pool import Pool, a_claim, a_pool
-from tests.sdk.scripted import Says
+from tests.sdk.scripted import Asked, Says
 from tests.sdk.test_pull import SECONDS, pulling, until
 from tickwright_sdk.context import Context
 from tickwright_sdk.hands import Hands, NoRoom
@@ -100,3 +100,27 @@ async def test_no_more_is_claimed_than_threads_are_left_for(pool: Pool) -> None:
 
     assert asked_meanwhile == 0
     assert [kind for execution, kind, _ in pool.reports() if execution == "e4"] == ["complete"]
+
+
+@pytest.mark.sem("SEM-SDK-13", "SEM-POOL-3")
+async def test_a_poll_that_a_stop_cuts_off_is_closed(pool: Pool) -> None:
+    """The API may hold it still: what it is granted there must not wait for a lease to end."""
+    called: list[object] = []
+    polled, released = threading.Event(), threading.Event()
+
+    def holds(asked: Asked) -> None:
+        if asked.body["waitSec"]:
+            polled.set()
+            released.wait(SECONDS)
+            pool.ready.append(a_claim())
+
+    pool.claims = holds
+    async with pulling(pool, lambda _, __: called.append(1), wait_s=20, grace_s=60) as pulled:
+        await until(polled.is_set)
+        pulled.stop.set()
+        pulled.puller.let_go()
+    released.set()
+
+    held, last = [asked.body for asked in pool.told("claim")][-2:]
+    assert (held["requestId"], held["waitSec"], "close" in held) == (last["requestId"], 20, False)
+    assert (last["close"], last["waitSec"], called) == (True, 0, [])

@@ -302,6 +302,34 @@ async def test_what_cannot_be_noted_is_given_back_uncounted(world: World, fate: 
     assert len(await pulled(world, a_wish(request="r-2"))) == 2 - again
 
 
+@pytest.mark.sem("SEM-POOL-3", "SEM-RETRY-3")
+async def test_what_a_closed_request_would_be_granted_yet_is_given_back(world: World) -> None:
+    """A machine that stops has hung up on a claim that waits: what comes to that one waits for no lease."""
+    await put_pool(world.kit, TENANT, "gpu", None)
+    waiting = asyncio.create_task(pulled(world, a_wish(wait_ms=20_000, request="r-1")))
+    await world.clock.sleep_ms(2_000)
+
+    closed = await pulled(world, replace(a_wish(request="r-1"), closes=True))
+    await due(world)
+    late = await waiting
+
+    row = await world.only_execution()
+    assert (closed, late) == ((), [])
+    assert (row.state, row.reason, row.attempt) == (State.RETRY, Reason.GIVEN_BACK, 0)
+    assert [grant.execution.attempt for grant in await pulled(world, a_wish(worker="gpu-2", wait_ms=1_000))] == [1]
+
+
+@pytest.mark.sem("SEM-POOL-3")
+async def test_closing_a_request_tells_what_it_was_granted_and_claims_nothing(world: World) -> None:
+    """More is waiting: it is for the others."""
+    await due(world, 3)
+    first = await pulled(world, a_wish(2, request="r-1"))
+
+    assert await pulled(world, replace(a_wish(2, request="r-1"), closes=True)) == first
+    assert await pulled(world, replace(a_wish(2, request="r-2"), closes=True)) == ()
+    assert await pulled(world, a_wish(2, request="r-2")) == []
+
+
 @pytest.mark.sem("SEM-POOL-2")
 async def test_stale_hints_do_not_stand_before_fresh_ones(world: World) -> None:
     """A wish for one run that does not wait discards what has ended until it finds what has not."""

@@ -167,13 +167,14 @@ class Puller:
         """Claim, and begin what was claimed; how many.
 
         Without an answer it is asked again under the same requestId: what was granted is told again, with what is
-        left of its lease.
+        left of its lease. Once it is to stop the request is closed: the API may hold a claim that was cut off here.
         """
         begun_ms = self._clock.monotonic_ms()
         while True:
             sent_ms, is_last = self._clock.monotonic_ms(), stop.is_set()
+            closing = {"waitSec": 0, "close": True} if is_last else {}
             try:
-                answer = await self._polls.do(partial(self._ask, dict(asked) | ({"waitSec": 0} if is_last else {})))
+                answer = await self._polls.do(partial(self._ask, {**asked, **closing}))
             except TickwrightError as fault:
                 since_s = (self._clock.monotonic_ms() - begun_ms) / 1_000
                 if self._is_refused(fault) or is_last or since_s > _FORGOTTEN_S:

@@ -51,3 +51,8 @@ class ClaimBody(Shape):
             "new: it is answered with those executions of the first answer that the worker still holds.",
         )
     )
+    close: bool = Field(
+        default=False,
+        description="The last word of a worker that stops without the answer to this `requestId`: it claims nothing, "
+        "is answered with what was granted, and what would be granted yet is given back.",
+    )

@@ -11,7 +11,7 @@ from tickwright.api.etags import etag_of, version_demanded
 from tickwright.api.exchange import Response, as_json, json_response
 from tickwright.api.pool_answers import ClaimJson, ClaimsJson, DeletedPoolJson, PoolFieldsJson, PoolJson, PoolsJson
 from tickwright.api.pool_bodies import ClaimBody, DeleteQuery, PoolBody
-from tickwright.api.problems import granted
+from tickwright.api.problems import granted, invalid
 from tickwright.api.views import checkpoint_json
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import to_rfc3339
@@ -64,6 +64,8 @@ async def list_all(call: Call) -> Response:
 async def claim(call: Call) -> Response:
     """POST /v1/pools/{name}/claim."""
     body = call.read(ClaimBody)
+    if body.close and body.request_id is None:
+        raise invalid("/requestId", "missing", "It is required beside close; say which request it closes.")
     wanted = None if body.lanes is None else set(body.lanes)
     wish = Wish(
         worker_id=WorkerId(body.worker_id),
@@ -72,6 +74,7 @@ async def claim(call: Call) -> Response:
         lanes=[lane for lane in LANES_FOR_TENANTS if wanted is None or lane.value in wanted],
         request=body.request_id,
         seats=call.api.claim_seats,
+        closes=body.close,
     )
     began_ms = call.kit.clock.monotonic_ms()
     grants = granted(await pull(call.kit, call.tenant_id, _name(call), wish))

@@ -43,7 +43,8 @@ _NO_JOB = JobId("")  # a claim is about no one job
 class Wish:
     """Who asks, for how many of which lanes, and how long it waits; `request` names a wish that may be repeated.
 
-    `seats`: only so many of its tenant's wishes wait at a time; None where waiting costs nothing.
+    `seats`: only so many of its tenant's wishes wait at a time; None where waiting costs nothing. `closes`: whoever
+    asks is gone after this: it claims nothing, and what the same request is still granted elsewhere is given back.
     """
 
     worker_id: WorkerId
@@ -52,6 +53,7 @@ class Wish:
     lanes: Sequence[Lane]
     request: str | None = None
     seats: int | None = None
+    closes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,9 @@ async def pull(kit: Kit, tenant_id: TenantId, name: str, wish: Wish) -> Sequence
     noted = None if key is None else await kit.store.idempotency(tenant_id, key)
     if noted is not None and noted.counts(kit.clock.now()):
         return await _granted_before(kit, noted)
+    if wish.closes:
+        assert key is not None, "the API takes none without a requestId"
+        return await _noted(kit, pool, key, ())
     grants = await _granted_seated(kit, pool, wish)
     if isinstance(grants, Refusal) or key is None or not grants:
         return grants
