@@ -9,12 +9,19 @@ import pytest
 
 from tests.support.clocks import ManualClock, VirtualLoop
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
-from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_CLAIMS, OF_PLACES, Measured, MetricTelemetry
+from tickwright.adapters.telemetry.metrics import (
+    OF_BUCKETS,
+    OF_CLAIMS,
+    OF_PLACES,
+    OF_TROUBLE,
+    Measured,
+    MetricTelemetry,
+)
 from tickwright.domain.events import EventName, Happening
 from tickwright.domain.instants import Instant
 
 NOW = Instant(1_700_000_000_000)
-KINDS = OF_CLAIMS | OF_BUCKETS | OF_PLACES
+KINDS = OF_CLAIMS | OF_BUCKETS | OF_PLACES | OF_TROUBLE
 
 
 CLOCK = ManualClock(NOW)
@@ -116,6 +123,18 @@ def test_what_the_last_step_has_measured_is_written(capsys: pytest.CaptureFixtur
 
     (line,) = lines_of(capsys)
     assert (line["BucketsServed"], line["Stage"]) == ([960], "prod")
+
+
+async def test_bugs_of_ours_and_ports_that_do_not_answer_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the event measures: each counts one."""
+    telemetry, _ = telemetry_of(OF_TROUBLE)
+
+    for name in (EventName.LOOP_BROKE, EventName.STORE_FAULT, EventName.LOOP_BROKE):
+        telemetry.emit(Happening(name=name, about={"fault": "KeyError"}))
+    await a_step()
+
+    bugs, faults = lines_of(capsys)
+    assert (bugs["Bugs"], faults["Faults"]) == ([1, 1], [1])
 
 
 async def test_other_events_are_passed_on_and_measured_by_nobody(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from tickwright.adapters.sqs.queue import QueueUrls, SqsQueue
 from tickwright.adapters.sqs.tenant_queues import TenantQueues
 from tickwright.adapters.targets.http import HttpRunner
 from tickwright.adapters.telemetry.logs import LogTelemetry
-from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_CLAIMS, Measured, MetricTelemetry
+from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_CLAIMS, OF_TROUBLE, Measured, MetricTelemetry
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
@@ -36,7 +36,7 @@ _LOG = logging.getLogger("tickwright")
 def kit_from_env(environ: Mapping[str, str]) -> Kit:
     """The kit of a function, made once a container: it holds connections, and no identity for a snapshot to share."""
     _LOG.setLevel(logging.INFO)
-    return kit_from(from_environment(environ))
+    return measured(kit_from(from_environment(environ)), OF_TROUBLE, Stage=environ["TICKWRIGHT_STAGE"])
 
 
 def kit_from(settings: Settings) -> Kit:

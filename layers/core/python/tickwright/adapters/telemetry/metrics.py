@@ -22,11 +22,15 @@ _VALUES_MAX = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A measurement of an event, under the name that dashboards and alarms know."""
+    """A measurement of an event, under the name that dashboards and alarms know; without one, each event counts 1."""
 
     name: str
     unit: str
-    measured: str
+    measured: str | None = None
+
+    def value_of(self, measured: Mapping[str, float]) -> float:
+        """What one event contributes."""
+        return 1 if self.measured is None else measured[self.measured]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,17 @@ OF_CLAIMS = {
     EventName.EXECUTION_CLAIMED: Measured(
         metrics=(Metric(name="DispatchLag", unit="Milliseconds", measured="startLagMs"),), by={"Lane": "lane"}
     )
+}
+# A bug of ours, which costs one run or one bucket at a time; a port that did not answer.
+_BUG = Measured(metrics=(Metric(name="Bugs", unit="Count"),))
+_FAULT = Measured(metrics=(Metric(name="Faults", unit="Count"),))
+OF_TROUBLE = {
+    EventName.ATTEMPT_BROKE: _BUG,
+    EventName.LOOP_BROKE: _BUG,
+    EventName.TICK_POISONED: _BUG,
+    EventName.SCHEDULE_DISAGREEMENT: _BUG,
+    EventName.STORE_FAULT: _FAULT,
+    EventName.QUEUE_FAULT: _FAULT,
 }
 # A scheduler that is alive serves buckets each second.
 OF_BUCKETS = {
@@ -104,6 +119,6 @@ class MetricTelemetry:
             "_aws": {"Timestamp": int(self.clock.now()), "CloudWatchMetrics": [described]},
             "event": name.value,
             **dimensions,
-            **{metric.name: [each[metric.measured] for each in values] for metric in measured.metrics},
+            **{metric.name: [metric.value_of(each) for each in values] for metric in measured.metrics},
         }
         return json.dumps(line, separators=(",", ":"))
