@@ -1,6 +1,6 @@
 """Builds the CDK app of one stage: `python app.py` and `cdk synth` give the same templates.
 
-The variable TICKWRIGHT_STAGE names the stage (dev, staging, prod). Must not know what the stacks hold: infra/ does.
+The variable TICKWRIGHT_STAGE names the stage (dev, staging, prod, local). Must not know what the stacks hold.
 """
 
 import os

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from infra.bundling.core_layer import core_key
 from infra.context import ROOT, WITHOUT_PACKAGING
+from infra.packaging_settings import LAMBDA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ def compare(stage: str) -> Comparison:
     tool = _tool()
     if tool is None:
         return Comparison(skipped="CDK's command-line tool is not here; `npm ci` installs it")
-    before = core_key()
+    before = core_key(LAMBDA)
     with tempfile.TemporaryDirectory() as folder:
         plain, by_tool = Path(folder, "plain"), Path(folder, "tool")
         switches = {"TICKWRIGHT_STAGE": stage, "CDK_VALIDATION": "false"}
@@ -50,7 +51,9 @@ def compare(stage: str) -> Comparison:
         _run([tool, "synth", "--quiet", "--app", f"{sys.executable} app.py", "--output", str(by_tool)], switches)
         difference = _difference(plain, by_tool)
     # Two builds of different sources say nothing about the two ways to build.
-    return difference if core_key() == before else Comparison(skipped="the sources changed while they were compared")
+    return (
+        difference if core_key(LAMBDA) == before else Comparison(skipped="the sources changed while they were compared")
+    )
 
 
 def _tool() -> str | None:

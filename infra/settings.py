@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from infra.fleet_settings import FleetSettings, ServiceSettings
+from infra.fleet_settings import FleetSettings, ImageSettings, ServiceSettings
+from infra.packaging_settings import LAMBDA, Packaging
 
 LANES = ("high", "normal", "low", "backfill")
 
@@ -17,6 +18,8 @@ UNRESERVED_MIN = 100
 # A mapping polls with 2 to 1,000 concurrent invocations.
 MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MAX = 2, 1_000
 BUCKETS_MAX = 1_024
+# The fences of a job's runs leave room for so many epochs of one run (tickwright.domain.limits).
+EPOCH_BASE_MAX = 950_000
 LAMBDA_TIMEOUT_S_MAX = 900
 # API Gateway waits 29 s for an answer; a function that outlives it works for nobody.
 API_TIMEOUT_S_MAX = 28
@@ -103,10 +106,17 @@ class Settings:
     targets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # The roles that the task definitions among them give their containers.
     target_roles: tuple[str, ...] = ()
+    packaging: Packaging = LAMBDA
+    # How many buckets the loops look at, where that is more than are written to: raised a deployment before `buckets`.
+    buckets_served: int = 0
+    # Where the epochs of this installation begin: with each recovery as many higher as the one before may have used.
+    epoch_base: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what AWS would refuse an hour later, or what would starve a lane."""
         assert 1 <= self.buckets <= BUCKETS_MAX
+        assert self.buckets_served == 0 or self.buckets <= self.buckets_served <= BUCKETS_MAX
+        assert 0 <= self.epoch_base <= EPOCH_BASE_MAX
         assert 0 < float(self.scale) <= 1
         assert 1 <= self.scheduler_slots <= self.buckets
         assert tuple(self.lane_concurrency) == LANES
@@ -247,11 +257,27 @@ _PROD = replace(
     fleet=_fleet(cpu=1_024, memory_mib=4_096, machines_min=2, machines_max=50, on_demand=1),
 )
 
+# For a deploy on an AWS that runs on this machine (docs/deploy.md). It has no Application Auto Scaling, runs functions
+# under this machine's interpreter, and starts no container: the image is a name.
+_LOCAL = replace(
+    _DEV,
+    stage="local",
+    packaging=Packaging.of_this_machine(),
+    fleet=replace(
+        _DEV.fleet,
+        scales=False,
+        flow_logs=False,
+        image=ImageSettings(repository="tickwright-worker", digest=f"sha256:{0:064x}"),
+    ),
+)
+
 STAGES: Mapping[str, Settings] = MappingProxyType({settings.stage: settings for settings in (_DEV, _STAGING, _PROD)})
+# Those that `TICKWRIGHT_STAGE` may name.
+_NAMED: Mapping[str, Settings] = MappingProxyType({**STAGES, _LOCAL.stage: _LOCAL})
 
 
 def settings_of(stage: str) -> Settings:
     """The settings of a stage; a name that nobody has defined ends the build with the names that exist."""
-    if stage not in STAGES:
-        raise SystemExit(f"There is no stage {stage!r}. Set TICKWRIGHT_STAGE to one of: {', '.join(STAGES)}.")
-    return STAGES[stage]
+    if stage not in _NAMED:
+        raise SystemExit(f"There is no stage {stage!r}. Set TICKWRIGHT_STAGE to one of: {', '.join(_NAMED)}.")
+    return _NAMED[stage]

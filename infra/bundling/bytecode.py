@@ -1,6 +1,6 @@
 """Compiled files for a layer: they halve the time that a cold start takes to import.
 
-Must not decide what is in the layer. Only the interpreter that Lambda runs may compile; without one on this machine the
+Must not decide what is in the layer. Only the interpreter that will import may compile; without one on this machine the
 layer is complete but slower to start, and a line says so.
 """
 
@@ -10,16 +10,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from infra.bundling.sources import PYTHON
-
 _LOG = logging.getLogger(__name__)
 
 
-def compile_for_lambda(python_folder: Path) -> bool:
-    """Compile in place; whether it was done."""
-    interpreter = _interpreter()
+def compile_for_lambda(python_folder: Path, *, python: str) -> bool:
+    """Compile in place with that version; whether it was done."""
+    interpreter = _interpreter(python)
     if interpreter is None:
-        _LOG.warning("python%s is not on this machine: the layer ships without compiled files", PYTHON)
+        _LOG.warning("python%s is not on this machine: the layer ships without compiled files", python)
         return False
     # The archive gives every file the same date, which a checked file would never match: nothing is checked. The path
     # is the one in Lambda.
@@ -34,17 +32,17 @@ def compile_for_lambda(python_folder: Path) -> bool:
     return True
 
 
-def _interpreter() -> str | None:
-    """The first interpreter of Lambda's version that really starts: a version manager's stand-in may not."""
-    for candidate in (shutil.which(f"python{PYTHON}"), *map(str, _kept_by_pyenv())):
-        if candidate is not None and _version(candidate) == PYTHON:
+def _interpreter(python: str) -> str | None:
+    """The first interpreter of the version that really starts: a version manager's stand-in may not."""
+    for candidate in (shutil.which(f"python{python}"), *map(str, _kept_by_pyenv(python))):
+        if candidate is not None and _version(candidate) == python:
             return candidate
     return None
 
 
-def _kept_by_pyenv() -> list[Path]:
+def _kept_by_pyenv(python: str) -> list[Path]:
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    return sorted(root.glob(f"versions/{PYTHON}.*/bin/python{PYTHON}"))
+    return sorted(root.glob(f"versions/{python}.*/bin/python{python}"))
 
 
 def _version(interpreter: str) -> str | None:

@@ -14,6 +14,7 @@ from aws_cdk import aws_lambda as lambda_
 from infra.bundling.bytecode import compile_for_lambda
 from infra.bundling.sources import bundled, content_key, python_files
 from infra.context import ROOT
+from infra.packaging_settings import Packaging
 
 LIBRARY = ROOT / "layers" / "core" / "python"
 SDK = ROOT / "layers" / "sdk" / "python"
@@ -24,6 +25,9 @@ _ONLY_HERE = (LIBRARY / "tickwright" / "local", LIBRARY / "tickwright" / "api" /
 class CoreRecipe:
     """Copies the library into the folder that CDK archives."""
 
+    def __init__(self, packaging: Packaging) -> None:
+        self._packaging = packaging
+
     def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: object) -> bool:  # noqa: ARG002
         """Make the layer's content."""
         target = Path(output_dir) / "python"
@@ -31,18 +35,18 @@ class CoreRecipe:
             copy = target / path.relative_to(SDK if path.is_relative_to(SDK) else LIBRARY)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
-        compile_for_lambda(target)
+        compile_for_lambda(target, python=self._packaging.python)
         return True
 
 
-def core_code() -> lambda_.Code:
+def core_code(packaging: Packaging) -> lambda_.Code:
     """The layer's content, named by the hash of the library's files."""
-    return bundled(LIBRARY, key=core_key(), recipe=CoreRecipe())
+    return bundled(LIBRARY, key=core_key(packaging), recipe=CoreRecipe(packaging))
 
 
-def core_key() -> str:
+def core_key(packaging: Packaging) -> str:
     """The name of the layer's content as the files are now."""
-    return content_key(root=ROOT, files=shipped())
+    return content_key(root=ROOT, files=shipped(), packaging=packaging)
 
 
 def shipped() -> list[Path]:

@@ -1,7 +1,7 @@
 """The layer of third-party packages: installed by uv from the hashes in layers/deps/requirements.lock.
 
-Must not resolve a version: what is not in the file, with its hash, is not installed. Wheels are chosen for Lambda,
-whatever this machine is, and nothing is built from source.
+Must not resolve a version: what is not in the file, with its hash, is not installed. Wheels are chosen for who
+will import them, whatever this machine is, and nothing is built from source.
 """
 
 import shutil
@@ -14,8 +14,9 @@ from aws_cdk import aws_lambda as lambda_
 from uv import find_uv_bin
 
 from infra.bundling.bytecode import compile_for_lambda
-from infra.bundling.sources import PYTHON, WHEEL_PLATFORM, bundled, content_key
+from infra.bundling.sources import bundled, content_key
 from infra.context import ROOT
+from infra.packaging_settings import Packaging
 
 REQUIREMENTS = ROOT / "layers" / "deps" / "requirements.lock"
 # Scripts name the interpreter of the machine that packed them; type stubs and tests are never imported in Lambda.
@@ -26,27 +27,31 @@ _UNUSED = ("bin", ".lock", "croniter/tests", "**/*.pyi")
 class DepsRecipe:
     """Installs the locked packages into the folder that CDK archives."""
 
+    def __init__(self, packaging: Packaging) -> None:
+        self._packaging = packaging
+
     def try_bundle(self, output_dir: str, *, image: cdk.DockerImage, **_options: object) -> bool:  # noqa: ARG002
         """Make the layer's content; a failure ends the build, since Docker is not an alternative."""
-        install(Path(output_dir) / "python")
+        install(Path(output_dir) / "python", self._packaging)
         return True
 
 
-def deps_code() -> lambda_.Code:
+def deps_code(packaging: Packaging) -> lambda_.Code:
     """The layer's content, named by the hash of its requirements."""
     if not REQUIREMENTS.exists():
         raise SystemExit(f"{REQUIREMENTS.relative_to(ROOT)} is missing. Run `make lock` to write it.")
-    key = content_key(root=ROOT, files=[REQUIREMENTS])
-    return bundled(REQUIREMENTS.parent, key=key, recipe=DepsRecipe())
+    key = content_key(root=ROOT, files=[REQUIREMENTS], packaging=packaging)
+    return bundled(REQUIREMENTS.parent, key=key, recipe=DepsRecipe(packaging))
 
 
-def install(target: Path) -> None:
+def install(target: Path, packaging: Packaging) -> None:
     """Put the locked packages into the folder, without what Lambda never reads."""
     subprocess.run(  # noqa: S603 - a fixed argument list
         [
             *(find_uv_bin(), "pip", "install", "--quiet", "--no-config"),
             *("--require-hashes", "--requirements", str(REQUIREMENTS)),
-            *("--python-platform", WHEEL_PLATFORM, "--python-version", PYTHON, "--only-binary", ":all:"),
+            *("--python-platform", packaging.wheels, "--python-version", packaging.python),
+            *("--only-binary", ":all:"),
             *("--no-installer-metadata", "--link-mode", "copy", "--target", str(target)),
         ],
         check=True,
@@ -54,4 +59,4 @@ def install(target: Path) -> None:
     for pattern in _UNUSED:
         for path in sorted(target.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    compile_for_lambda(target)
+    compile_for_lambda(target, python=packaging.python)

@@ -12,10 +12,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 
 from infra.context import ROOT
+from infra.packaging_settings import Packaging
 
-# What the wheels are chosen for and the bytecode is compiled by: Lambda's Python 3.13 on arm64.
-PYTHON = "3.13"
-WHEEL_PLATFORM = "aarch64-manylinux2014"
 # Raise when a recipe in this folder changes what it makes: the key of a layer has to change with its content.
 RECIPE = "1"
 
@@ -35,9 +33,9 @@ def python_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 
-def content_key(*, root: Path, files: Iterable[Path]) -> str:
+def content_key(*, root: Path, files: Iterable[Path], packaging: Packaging) -> str:
     """A name for what a recipe makes of these files: same files, same recipe, same key on every machine."""
-    digest = hashlib.sha256(f"{RECIPE}|{PYTHON}|{WHEEL_PLATFORM}".encode())
+    digest = hashlib.sha256(f"{RECIPE}|{packaging.python}|{packaging.wheels}".encode())
     for path in files:
         digest.update(f"\n{path.relative_to(root).as_posix()}\n".encode())
         digest.update(path.read_bytes())

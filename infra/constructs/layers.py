@@ -14,7 +14,7 @@ from infra.bundling.core_layer import core_code
 from infra.bundling.deps_layer import deps_code
 from infra.settings import Settings
 
-# One constant decides the interpreter of the functions, of the wheels and of the compiled files.
+# What infra/packaging_settings.py says of Lambda, as CDK calls it.
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
 
@@ -37,8 +37,8 @@ class RuntimeLayers(Construct):
                 removal_policy=removal,
             )
             for construct_id_of_layer, description, code in (
-                ("Deps", "Third-party packages of Tickwright, locked by hash", deps_code()),
-                ("Core", "The library of Tickwright", core_code()),
+                ("Deps", "Third-party packages of Tickwright, locked by hash", deps_code(settings.packaging)),
+                ("Core", "The library of Tickwright", core_code(settings.packaging)),
             )
         ]
 

@@ -4,6 +4,7 @@ import ast
 import json
 import shutil
 import sys
+from dataclasses import replace
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from infra.app import build_app
 from infra.bundling import bytecode, core_layer, deps_layer
 from infra.bundling.sources import content_key, python_files
 from infra.context import ROOT, context_of_cdk_json
+from infra.packaging_settings import LAMBDA, Packaging
 from infra.policy.packages import LAYER_BYTES_MAX, RUNTIME_HAS, check_packages
 from infra.settings import STAGES
 
@@ -21,13 +23,13 @@ from infra.settings import STAGES
 def test_a_key_follows_content_and_path(tmp_path: Path) -> None:
     """Same files, same key; another byte or another name, another key."""
     (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
-    before = content_key(root=tmp_path, files=python_files(tmp_path))
+    before = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
 
-    again = content_key(root=tmp_path, files=python_files(tmp_path))
+    again = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
     (tmp_path / "a.py").write_text("one = 2\n", encoding="utf-8")
-    changed = content_key(root=tmp_path, files=python_files(tmp_path))
+    changed = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
     (tmp_path / "a.py").rename(tmp_path / "b.py")
-    renamed = content_key(root=tmp_path, files=python_files(tmp_path))
+    renamed = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
 
     assert before == again
     assert len({before, changed, renamed}) == 3
@@ -36,17 +38,17 @@ def test_a_key_follows_content_and_path(tmp_path: Path) -> None:
 def test_caches_of_the_interpreter_change_no_key(tmp_path: Path) -> None:
     """Running the tests must not make a new layer."""
     (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
-    before = content_key(root=tmp_path, files=python_files(tmp_path))
+    before = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
 
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "a.cpython-313.pyc").write_bytes(b"compiled")
 
-    assert content_key(root=tmp_path, files=python_files(tmp_path)) == before
+    assert content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA) == before
 
 
 def test_the_core_layer_holds_the_library_and_the_sdk_without_the_shell(tmp_path: Path) -> None:
     """`make run` needs packages that Lambda does not have."""
-    core_layer.CoreRecipe().try_bundle(str(tmp_path), image=cdk.DockerImage.from_registry("scratch"))
+    core_layer.CoreRecipe(LAMBDA).try_bundle(str(tmp_path), image=cdk.DockerImage.from_registry("scratch"))
 
     library = tmp_path / "python" / "tickwright"
     assert (library / "domain" / "__init__.py").exists()
@@ -89,17 +91,37 @@ def test_missing_requirements_are_one_clear_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(deps_layer, "REQUIREMENTS", ROOT / "layers" / "deps" / "absent.lock")
 
     with pytest.raises(SystemExit, match="Run `make lock`"):
-        deps_layer.deps_code()
+        deps_layer.deps_code(LAMBDA)
 
 
-def test_a_machine_without_lambda_s_interpreter_still_packs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_machine_without_lambda_s_interpreter_still_packs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The layer is complete but slower to start, and a line says so."""
-    monkeypatch.setattr(bytecode, "PYTHON", "3.999")
-
-    assert bytecode.compile_for_lambda(tmp_path) is False
+    assert bytecode.compile_for_lambda(tmp_path, python="3.999") is False
     assert "without compiled files" in caplog.text
+
+
+def test_a_key_follows_whom_it_is_packed_for(tmp_path: Path) -> None:
+    """Compiled files and wheels of another interpreter are other content."""
+    (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
+    keys = {
+        content_key(root=tmp_path, files=python_files(tmp_path), packaging=packaging)
+        for packaging in (LAMBDA, replace(LAMBDA, python="3.12"), replace(LAMBDA, wheels="x86_64-manylinux2014"))
+    }
+
+    assert len(keys) == 3
+
+
+def test_what_no_wheel_is_tagged_with_is_refused() -> None:
+    """A slip in the settings must not end in an empty layer."""
+    with pytest.raises(AssertionError):
+        Packaging(python="three", wheels=LAMBDA.wheels)
+    with pytest.raises(AssertionError):
+        Packaging(python=LAMBDA.python, wheels="sparc-solaris")
+
+
+def test_this_machine_can_pack_for_itself() -> None:
+    """The archives that a test runs are those of the interpreter that it has."""
+    assert Packaging.of_this_machine().python == f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 @pytest.fixture
