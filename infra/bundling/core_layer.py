@@ -1,7 +1,7 @@
 """The layer of the product's own library, apart from third-party packages so that their churn does not touch it.
 
-Must not choose modules: the whole library is one layer with the SDK that calls user code, except what only
-`make run` uses.
+Must not choose modules: the whole library is one layer with the SDK that calls user code, except what only a terminal
+uses: `make run`, and the operator's commands.
 """
 
 import shutil
@@ -18,7 +18,10 @@ from infra.packaging_settings import Packaging
 
 LIBRARY = ROOT / "layers" / "core" / "python"
 SDK = ROOT / "layers" / "sdk" / "python"
-_ONLY_HERE = (LIBRARY / "tickwright" / "local", LIBRARY / "tickwright" / "api" / "server.py")
+_ONLY_HERE = tuple(
+    LIBRARY / "tickwright" / part
+    for part in ("local", "operator", "api/server.py", "wiring/operator.py", "adapters/aws/outputs.py")
+)
 
 
 @jsii.implements(cdk.ILocalBundling)
