@@ -5,7 +5,7 @@ checker holds views.py to them. Promise: SEM-API-2.
 """
 
 from enum import Enum
-from typing import Annotated, Any, Literal, Required
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
@@ -102,6 +102,13 @@ class LintNoteJson(TypedDict):
     message: str
 
 
+class StaleJson(TypedDict):
+    """What an answer has besides while the store does not answer: it is a copy of what was shown at `asOf`."""
+
+    stale: NotRequired[Literal[True]]
+    asOf: NotRequired[str]
+
+
 class JobJson(JobSummaryJson):
     """A job. `explanation` says in plain words when it fires, `lint` what about that may surprise."""
 
@@ -109,6 +116,21 @@ class JobJson(JobSummaryJson):
     explanation: list[str]
     lint: list[LintNoteJson]
     etag: str
+
+
+class JobShownJson(JobJson, StaleJson):
+    """A job, or a copy of one while the store does not answer."""
+
+
+class AcceptedJson(TypedDict):
+    """A submission that waits in the intake, since the store does not answer; it becomes the job of this id.
+
+    The same request again, with its key, says what has become of it: the job, or why it was refused.
+    """
+
+    jobId: str
+    status: Literal["accepted"]
+    acceptedAt: str
 
 
 # `class` is a word of Python, so these two have the other form. The fingerprint groups errors of one cause.
@@ -191,6 +213,10 @@ class ExecutionJson(ExecutionFieldsJson):
     result: Any
     checkpoint: Any
     etag: str
+
+
+class ExecutionShownJson(ExecutionJson, StaleJson):
+    """An execution, or a copy of one while the store does not answer."""
 
 
 class JobsJson(TypedDict):

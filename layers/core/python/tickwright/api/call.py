@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from tickwright.api.exchange import Caller, Request, Response, json_response
+from tickwright.api.known_keys import KnownKeys
 from tickwright.api.pages import ListName, key_of_token, page_token
 from tickwright.api.problems import Refused
 from tickwright.domain.allowed_targets import AllowedTargets
@@ -17,7 +18,9 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import TenantId
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.tenants import Scope
+from tickwright.ports.intake import Intake
 from tickwright.ports.second_engine import SecondEngine
+from tickwright.ports.status_cache import StatusCache
 from tickwright.services.kit import Kit
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -40,6 +43,8 @@ class Api:
     `log_link`: where a browser finds all that an execution's workers have logged; None where there is no such place.
     `claim_seats`: how many claims of one tenant may wait at a time; None where waiting costs nothing.
     `handlers`: those of `python` targets that its workers have; None where the API does not know them.
+    `copies`: of what was shown, for while the store does not answer. `insists_ms`: how long a submission asks the store
+    again; then it goes to the `intake`, where there is one.
     """
 
     kit: Kit
@@ -51,6 +56,10 @@ class Api:
     log_link: LogLink = _no_link
     claim_seats: int | None = None
     handlers: Collection[str] | None = None
+    copies: StatusCache | None = None
+    insists_ms: int = 0
+    intake: Intake | None = None
+    known_keys: KnownKeys = field(default_factory=KnownKeys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +103,15 @@ class Call:
 
     def after_key(self, token: str | None) -> str | None:
         """Where the page that the token stands for begins."""
-        return None if token is None else key_of_token(self._page_secret, self._list_name(), token)
+        return None if token is None else key_of_token(self.page_secret, self._list_name(), token)
 
     def next_token(self, key: str | None) -> str | None:
         """The token of the next page."""
-        return None if key is None else page_token(self._page_secret, self._list_name(), key)
+        return None if key is None else page_token(self.page_secret, self._list_name(), key)
 
     @property
-    def _page_secret(self) -> bytes:
+    def page_secret(self) -> bytes:
+        """What signs for this installation."""
         assert self.api.page_secret, "an empty secret would sign what anybody could sign"
         return self.api.page_secret
 

@@ -3,14 +3,16 @@
 Must not know what a request creates; the store has the records (SEM-IDEM-1).
 """
 
+import base64
 import hashlib
+import hmac
 import json
 import re
 
 from tickwright.api.exchange import Request
 from tickwright.api.problems import Refused, invalid
 from tickwright.domain import limits
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.services.kit import Kit
@@ -46,6 +48,13 @@ def optional_key(request: Request, value: object) -> RequestKey | None:
 def part_of(whole: RequestKey, index: int, value: object) -> RequestKey:
     """The key of one job of a batch: a job that was refused may be mended and sent again beside those that were not."""
     return RequestKey(key=f"{whole.key} #{index}", body_hash=_hash(value))
+
+
+def job_id_of(secret: bytes, tenant_id: TenantId, request: RequestKey) -> JobId:
+    """The id that any process gives the job of a request, each time that it is sent; nobody outside can foretell it."""
+    of = json.dumps(["job", tenant_id, request.key, request.body_hash]).encode()
+    digest = hmac.digest(secret, of, hashlib.sha256)
+    return JobId(base64.b32encode(digest[:16]).decode().rstrip("=").lower())
 
 
 async def first_asked_at(kit: Kit, tenant_id: TenantId, request: RequestKey) -> Instant | None:

@@ -13,18 +13,19 @@ from tickwright.api.bodies import BatchBody, EditQuery, JobBody, JobsQuery, Quer
 from tickwright.api.call import Call, created, shown
 from tickwright.api.etags import require_if_match, version_demanded
 from tickwright.api.exchange import Response, json_response
-from tickwright.api.idempotency import first_asked_at, optional_key, part_of, required_key
+from tickwright.api.idempotency import optional_key, part_of, required_key
 from tickwright.api.merge_patch import merged
 from tickwright.api.problems import Refused, granted, invalid, invalid_fields, problem
 from tickwright.api.shapes import shaped
 from tickwright.api.specs import check_target, read_moment, read_shaped
+from tickwright.api.submissions import accepted, any_job, check_pool, insisting, submit_once, submit_or_accept
 from tickwright.api.views import execution_json, job_json, job_summary_json, spec_members, version_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import JobSpec
 from tickwright.domain.limits import EFFECTIVE_AHEAD_S_MAX, STANDARD
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import from_compact
+from tickwright.ports.intake import Submission
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job, secrets_problems
 from tickwright.services.hidden import hidden_by_now
 from tickwright.services.jobs import (
@@ -37,12 +38,11 @@ from tickwright.services.jobs import (
     with_its_run,
     with_runs,
 )
-from tickwright.services.named_calendars import calendars_named, calendars_of_edit
-from tickwright.services.pools import pool_refusal
-from tickwright.services.preview import Edit, cross_check
+from tickwright.services.named_calendars import calendars_of_edit
+from tickwright.services.preview import Edit
 from tickwright.services.run_now import run_now
 from tickwright.services.shown import as_shown
-from tickwright.services.submit import RequestKey, Submitted, submit
+from tickwright.services.submit import RequestKey, Submitted
 
 REPLAYED = {"Idempotent-Replayed": "true"}
 # Enough to hide the waiting for a store, few enough to leave others their turn.
@@ -59,8 +59,9 @@ async def create(call: Call) -> Response:
         spec = read_shaped(call, call.read(JobBody), validate_only.NO_JOB_YET, call.kit.clock.now())
         check_target(call, spec)
         return await validate_only.would_create(call, spec)
-    request = required_key(call.request, call.value)
-    submitted = await _submit(call, call.read(JobBody), request)
+    submitted = await submit_or_accept(call, call.read(JobBody), required_key(call.request, call.value))
+    if isinstance(submitted, Submission):
+        return accepted(submitted)
     shown_job = job_json(await _seen(call, submitted), call.api.handlers)
     location = f"/v1/jobs/{submitted.head.job_id}"
     return created(location, shown_job, REPLAYED if submitted.replayed else None)
@@ -75,14 +76,16 @@ async def create_batch(call: Call) -> Response:
         async with gate:
             return await _outcome(call, value, part_of(whole, index, value))
 
-    outcomes = await asyncio.gather(*(one(index, value) for index, value in enumerate(call.read(BatchBody).jobs)))
-    answer: BatchJson = {"outcomes": outcomes}
+    async def all_of_them() -> list[OutcomeJson]:
+        return await asyncio.gather(*(one(index, value) for index, value in enumerate(call.read(BatchBody).jobs)))
+
+    answer: BatchJson = {"outcomes": await insisting(call, all_of_them)}
     return json_response(200, answer)
 
 
 async def _outcome(call: Call, value: object, request: RequestKey) -> OutcomeJson:
     try:
-        submitted = await _submit(call, shaped(JobBody, value), request)
+        submitted = await submit_once(call, any_job(call, shaped(JobBody, value), request))
     except Refused as refused:
         refusal = problem(refused.refusal, call.request_id)
         return {"status": refusal["status"], "replayed": False, "problem": refusal}
@@ -98,32 +101,6 @@ async def _seen(call: Call, submitted: Submitted) -> JobView:
     head, definition = submitted.head, submitted.definition
     hidden = await hidden_by_now(call.kit, head.job_id, definition.version) if submitted.replayed else ()
     return await with_its_run(call.kit, JobView(head=head, definition=definition, hidden=hidden))
-
-
-async def _submit(call: Call, body: JobBody, request: RequestKey) -> Submitted:
-    job_id = JobId(call.kit.entropy.token())
-    try:
-        spec = read_shaped(call, body, job_id, call.kit.clock.now())
-        check_target(call, spec)
-        granted(await calendars_named(call.kit, call.tenant_id, from_compact(spec.schedule)))
-        await _check_pool(call, spec)
-    except Refused:
-        # A repeat is judged as the first was: its runAt may be over by now, or its calendar retired, and its answer is
-        # still the same (SEM-IDEM-1).
-        first_at = await first_asked_at(call.kit, call.tenant_id, request)
-        if first_at is None:
-            raise
-        spec = read_shaped(call, body, job_id, first_at)
-    submitted = granted(await submit(call.kit, call.tenant_id, spec, request, job_id=job_id))
-    if not submitted.replayed:
-        cross_check(call.kit, call.api.second_engine, submitted)
-    return submitted
-
-
-async def _check_pool(call: Call, spec: JobSpec) -> None:
-    refusal = await pool_refusal(call.kit, call.tenant_id, spec)
-    if refusal is not None:
-        raise Refused(refusal)
 
 
 async def list_all(call: Call) -> Response:
@@ -180,7 +157,7 @@ async def _edit(call: Call, body: JobBody, view: JobView) -> Response:
         raise invalid_fields(problems)
     check_target(call, spec)
     granted(await calendars_of_edit(call.kit, call.tenant_id, _id(call), from_compact(spec.schedule)))
-    await _check_pool(call, spec)
+    await check_pool(call, spec)
     effective_from = _effective_from(call)
     drops = call.asked(EditQuery).drop_waiting == "true"
     if validate_only.is_asked(call):

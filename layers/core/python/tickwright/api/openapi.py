@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 import tickwright
-from tickwright.api.answers import ExecutionJson, JobJson
+from tickwright.api.answers import ExecutionJson, ExecutionShownJson, JobJson, JobShownJson
 from tickwright.api.bodies import MayBeAbsent
 from tickwright.api.calendar_answers import CalendarJson
 from tickwright.api.exchange import JSON_TYPE
@@ -63,6 +63,9 @@ _ANSWER_HEADERS = {
     "ETag": "What is shown, for If-None-Match; for a job and a calendar also If-Match.",
     "Location": "Where it is.",
     "Idempotent-Replayed": "`true` where an earlier request has created it.",
+    "Retry-After": "When to send it again, with its key, to learn what has become of it: in seconds.",
+    "Warning": "`110` while the store does not answer: a copy is shown, with `stale` and `asOf` in it.",
+    "Age": "Of a copy: how many seconds ago it was made.",
 }
 
 
@@ -113,7 +116,12 @@ class _Schemas:
 
 
 def _models() -> list[Any]:
-    used = [model for route in ROUTES for model in (route.body, route.answer, route.validated) if model is not None]
+    used = [
+        model
+        for route in ROUTES
+        for model in (route.body, route.answer, route.validated, route.accepted)
+        if model is not None
+    ]
     return list({str(model): model for model in [ProblemJson, *used]}.values())
 
 
@@ -220,6 +228,12 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     }
     if route.validated is not None:
         _add_validated(responses, schemas.of(route.validated))
+    if route.accepted is not None:
+        responses["202"] = {
+            "description": "Kept while the store does not answer: it becomes a job, or is refused, afterwards",
+            "headers": {name: _header(name) for name in ("X-Request-Id", "Location", "Retry-After")},
+            "content": {JSON_TYPE: {"schema": schemas.of(route.accepted)}},
+        }
     if "If-None-Match" in route.headers:
         responses["304"] = {"description": "The caller has it already"}
     for status in sorted(_refusals(route)):
@@ -230,7 +244,7 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
 def _add_validated(responses: dict[str, Any], validated: dict[str, Any]) -> None:
     """The answer to `validateOnly=true`, beside that of the write where both have one status."""
     if "200" not in responses:
-        header = {"X-Request-Id": {"description": _ANSWER_HEADERS["X-Request-Id"], "schema": {"type": "string"}}}
+        header = {"X-Request-Id": _header("X-Request-Id")}
         content = {JSON_TYPE: {"schema": validated}}
         responses["200"] = {"description": "Nothing was written", "headers": header, "content": content}
         return
@@ -252,7 +266,12 @@ def _answer_headers(route: Route, status: int) -> dict[str, Any]:
     names += ["ETag"] if route.method == "GET" or route.answer in _WITH_ETAG else []
     names += ["Location"] if status == CREATED else []
     names += ["Idempotent-Replayed"] if route.endpoint is create else []
-    return {name: {"description": _ANSWER_HEADERS[name], "schema": {"type": "string"}} for name in names}
+    names += ["Warning", "Age"] if route.answer in (JobShownJson, ExecutionShownJson) else []
+    return {name: _header(name) for name in names}
+
+
+def _header(name: str) -> dict[str, Any]:
+    return {"description": _ANSWER_HEADERS[name], "schema": {"type": "string"}}
 
 
 def main(arguments: Sequence[str]) -> int:

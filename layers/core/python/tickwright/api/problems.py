@@ -33,6 +33,7 @@ SHOWN: Mapping[Code, Shown] = {
     Code.UNAUTHENTICATED: Shown(401, "No valid API key"),
     Code.FORBIDDEN: Shown(403, "The API key may not do that"),
     Code.NOT_FOUND: Shown(404, "Not found"),
+    Code.PENDING: Shown(404, "Accepted, and no job yet"),
     Code.METHOD_NOT_ALLOWED: Shown(405, "This path has no such method"),
     Code.UNSUPPORTED_MEDIA_TYPE: Shown(415, "The body has another media type"),
     Code.IDEMPOTENCY_KEY_MISSING: Shown(400, "An Idempotency-Key is required"),
@@ -72,6 +73,7 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     Code.UNAUTHENTICATED: {"WWW-Authenticate": 'Bearer realm="tickwright"'},
     Code.FORBIDDEN: {"WWW-Authenticate": 'Bearer realm="tickwright", error="insufficient_scope"'},
     Code.UNAVAILABLE: {"Retry-After": str(RETRY_AFTER_S)},
+    Code.PENDING: {"Retry-After": str(RETRY_AFTER_S)},
     # Those of its tenant that wait take what comes meanwhile.
     Code.TOO_MANY_CLAIMS: {"Retry-After": "5"},
     Code.UNFINISHED: {"Retry-After": "1"},

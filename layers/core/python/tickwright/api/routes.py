@@ -47,6 +47,7 @@ class Route:
     status: int = 200
     may_create: bool = False  # 201 in place of 200 where there was none
     validated: Any = None  # the answer, with 200, to a write with validateOnly
+    accepted: Any = None  # the answer, with 202, where the store does not answer and there is an intake
     scope: Scope | None = None
     is_open: bool = False
     body: type[BaseModel] | None = None
@@ -72,12 +73,12 @@ _POOL = "/v1/pools/{name}"
 ROUTES: tuple[Route, ...] = (
     Route(method="POST", path=_JOBS, endpoint=jobs.create, scope=_WRITE, body=bodies.JobBody, status=201,
           query=bodies.WriteQuery, validated=answers.ValidatedJson, answer=answers.JobJson,
-          headers=("Idempotency-Key!",), refusals=(409,), says="Submit a job"),
+          accepted=answers.AcceptedJson, headers=("Idempotency-Key!",), refusals=(409,), says="Submit a job"),
     Route(method="GET", path=_JOBS, endpoint=jobs.list_all, scope=_READ, query=bodies.JobsQuery,
           answer=answers.JobsJson, says="List jobs by name"),
     Route(method="POST", path=f"{_JOBS}/batch", endpoint=jobs.create_batch, scope=_WRITE, body=bodies.BatchBody,
           answer=answers.BatchJson, headers=("Idempotency-Key!",), says="Submit up to 100 jobs, an outcome each"),
-    Route(method="GET", path=_JOB, endpoint=jobs.get, scope=_READ, answer=answers.JobJson,
+    Route(method="GET", path=_JOB, endpoint=jobs.get, scope=_READ, answer=answers.JobShownJson,
           headers=("If-None-Match",), says="Get a job"),
     Route(method="PUT", path=_JOB, endpoint=jobs.replace, scope=_WRITE, body=bodies.JobBody, answer=answers.JobJson,
           query=bodies.EditQuery, validated=answers.ValidatedJson, headers=("If-Match!",),
@@ -103,7 +104,7 @@ ROUTES: tuple[Route, ...] = (
           answer=answers.ExecutionsJson, says="List a job's executions, newest first"),
     Route(method="GET", path="/v1/executions", endpoint=executions.list_those_that_need_attention, scope=_READ,
           query=bodies.AttentionQuery, answer=answers.ExecutionsJson, says="List executions that need attention"),
-    Route(method="GET", path=_EXECUTION, endpoint=executions.get, scope=_READ, answer=answers.ExecutionJson,
+    Route(method="GET", path=_EXECUTION, endpoint=executions.get, scope=_READ, answer=answers.ExecutionShownJson,
           headers=("If-None-Match",), says="Get an execution"),
     Route(method="GET", path=f"{_EXECUTION}/explanation", endpoint=executions.explain, scope=_READ,
           answer=answers.ExplanationJson, says="Say what an execution waits for"),

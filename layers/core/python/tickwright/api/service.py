@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tickwright.api.bodies import MayBeAbsent
 from tickwright.api.call import Api, Call, check_scope
+from tickwright.api.copies import NO_EDIT_FROM_THIS, answered
 from tickwright.api.etags import etag_of, is_current
 from tickwright.api.exchange import Caller, Request, Response
 from tickwright.api.keys import look_up
@@ -63,7 +64,7 @@ async def _answered(api: Api, request: Request, request_id: str, routes: Sequenc
         value=value,
         maybe_caller=caller,
     )
-    return await route.endpoint(call)
+    return await answered(call, route)
 
 
 def _route(request: Request, routes: Sequence[Route]) -> tuple[Route, Mapping[str, str]]:
@@ -82,7 +83,7 @@ async def _caller(api: Api, request: Request) -> Caller:
     if api.behind_gateway:
         # A key that came past the authorizer proves nothing here: only what the authorizer says does.
         return granted(request.caller or _NO_CALLER)
-    return granted(await look_up(api.kit, request.header("authorization")))
+    return granted(await look_up(api.kit, request.header("authorization"), api.known_keys))
 
 
 def _check_scope(route: Route, caller: Caller) -> None:
@@ -107,10 +108,10 @@ def _query(request: Request) -> dict[str, str]:
 
 
 def _unless_current(request: Request, response: Response) -> Response:
-    """304 where the caller has it already."""
-    if request.method != "GET":
-        return response
+    """304 where the caller has it already; of what is stale nobody knows."""
     etag = response.headers.get("ETag") or etag_of(response.body)
+    if request.method != "GET" or etag == NO_EDIT_FROM_THIS:
+        return response
     headers = {**response.headers, "ETag": etag}
     if not is_current(request, etag):
         return replace(response, headers=headers)

@@ -48,6 +48,11 @@ class EventName(Enum):
     LOOP_BROKE = "loop_broke"  # a bug of ours inside a loop: that bucket waits, the others go on; label: fault
     PLACES_COUNTED = "places_counted"  # on a machine of the fleet; measurements: atWork, placesTakenPercent
     PROTECTION_REFUSED = "protection_refused"  # a machine may be taken away while it has runs; labels: step, reason
+    SUBMISSION_ACCEPTED = "submission_accepted"  # into the intake: the store does not answer
+    SUBMISSION_LANDED = "submission_landed"  # out of the intake; measurement: waitedMs; label: how
+    SUBMISSION_REFUSED = "submission_refused"  # as it landed, and set aside; label: code
+    COPY_SHOWN = "copy_shown"  # a status was answered from a copy, marked stale; measurement: ageMs
+    CACHE_FAULT = "cache_fault"  # label: fault
     STORE_FAULT = "store_fault"  # label: fault
     QUEUE_FAULT = "queue_fault"
 

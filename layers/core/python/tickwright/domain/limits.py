@@ -85,6 +85,21 @@ EFFECTIVE_AHEAD_S_MAX = 366 * 86_400  # an edit that waits longer is forgotten b
 class Durations:
     """The time constants of the protocol, in milliseconds; `scaled` shrinks all of them alike."""
 
+# --- while the store does not answer ----------------------------------------------------------------------------
+COPY_S_MAX = 900  # a copy of what was shown: what was looked at five minutes before outlasts an outage of ten
+COPY_BYTES_MAX = 524_288  # of one: a job with the largest payload, and masks
+COPIES_BYTES_MAX = 33_554_432  # in one process; the least recently shown are forgotten first
+COPIES_MAX = 20_000  # in one process, however small
+KNOWN_KEY_S_MAX = 900  # a key that was good so lately opens the door; one revoked since then does too, until then
+KNOWN_KEYS_MAX = 10_000  # in one process
+STORE_PATIENCE_MS = 2_000  # its slowest answers take tens of milliseconds: whoever has a copy waits no longer
+STORE_RESTS_MS = 1_000  # after a silence: so long a process shows copies before it asks again
+SUBMIT_INSISTS_MS = 20_000  # API Gateway waits 29 s; the last try, and the answer, need some of it
+INTAKE_AFTER_MS = 5_000  # then a submission goes to the intake, whose queue may take ten more to answer
+SUBMISSION_BYTES_MAX = 1_000_000  # of a message: SQS takes 1,048,576 with its envelope
+LANDING_AGAIN_MS = 30_000  # after a submission that could not land: a thousand tries are eight hours
+
+
     lease_ms: int = 60_000  # three missed heartbeats and a margin
     heartbeat_ms: int = 15_000
     clock_error_ms: int = 1_000  # E: two machines' clocks are never compared without 2E

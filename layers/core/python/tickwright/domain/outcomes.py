@@ -17,6 +17,7 @@ class Code(Enum):
     UNAUTHENTICATED = "unauthenticated"
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
+    PENDING = "pending"  # a job that was accepted while the store did not answer, and is none yet
     METHOD_NOT_ALLOWED = "method_not_allowed"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     IDEMPOTENCY_KEY_MISSING = "idempotency_key_missing"
@@ -49,6 +50,7 @@ RETRYABLE = frozenset(
         Code.IDEMPOTENCY_IN_PROGRESS,
         Code.VERSION_CONFLICT,
         Code.OVERLAP,
+        Code.PENDING,
         Code.POOL_RESTS,
         Code.TOO_MANY_CLAIMS,
         Code.UNFINISHED,
@@ -82,6 +84,10 @@ class Refusal:
 
 
 NO_SUCH_JOB = Refusal(code=Code.NOT_FOUND, detail="There is no such job; check the jobId.")
+JOB_PENDING = Refusal(
+    code=Code.PENDING,
+    detail="It was accepted and may be no job yet: ask again, or send the submission again with its key; that says more.",
+)
 NO_SUCH_VERSION = Refusal(code=Code.NOT_FOUND, detail="The job has no such version; list its versions.")
 NO_SUCH_ORDER = Refusal(code=Code.NOT_FOUND, detail="There is no such order; it is kept for a week after its end.")
 NO_SUCH_EXECUTION = Refusal(code=Code.NOT_FOUND, detail="There is no such execution; check the executionId.")

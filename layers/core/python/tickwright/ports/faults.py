@@ -11,3 +11,7 @@ class StoreUnavailable(Unavailable):
 
 class QueueUnavailable(Unavailable):
     """The queue could not be reached, or refused for now."""
+
+
+class CacheUnavailable(Unavailable):
+    """The cache could not be reached: whoever asked does without it."""

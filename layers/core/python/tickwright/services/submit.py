@@ -27,10 +27,14 @@ from tickwright.services.memory import Memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestKey:
-    """A request that may be repeated: its method, path and Idempotency-Key, and a hash of its body."""
+    """A request that may be repeated: its method, path and Idempotency-Key, and a hash of its body.
+
+    `asked_at`: when it was accepted, if that was before now; what it creates counts from then.
+    """
 
     key: str
     body_hash: str
+    asked_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +46,18 @@ class Submitted:
     replayed: bool
 
 
+ID_TAKEN = Refusal(
+    code=Code.IDEMPOTENCY_IN_PROGRESS, detail="The same request has created a job long ago; send it with a fresh key."
+)
+
+
 async def submit(
     kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestKey, *, job_id: JobId | None = None
 ) -> Submitted | Refusal:
     """Create a job once for a request key, however often the request comes.
 
-    `job_id` is the id that the spec's H was resolved for, where there is one; a repeat keeps the first request's.
+    `job_id` is the id that the spec's H was resolved for, where there is one; a repeat keeps the first request's. The
+    refusal ID_TAKEN says that another job has it: that of a request whose record has been forgotten.
     """
     noted = await kit.store.idempotency(tenant_id, request.key)
     if noted is not None and noted.counts(kit.clock.now()):
@@ -56,7 +66,7 @@ async def submit(
         job_id=job_id or JobId(kit.entropy.token()),
         version=1,
         tenant_id=tenant_id,
-        created_at=kit.clock.now(),
+        created_at=request.asked_at or kit.clock.now(),
         spec=spec,
     )
     head = new_head(kit, definition, first_run(definition))
@@ -140,7 +150,7 @@ def note_of(kit: Kit, tenant_id: TenantId, request: RequestKey, job_id: JobId, *
         body_hash=request.body_hash,
         job_id=job_id,
         answer=answer,
-        expires_at=Instant(kit.clock.now() + limits.IDEMPOTENCY_S * 1_000),
+        expires_at=Instant((request.asked_at or kit.clock.now()) + limits.IDEMPOTENCY_S * 1_000),
         token=kit.entropy.token(),
     )
 
@@ -152,6 +162,8 @@ async def _judge(kit: Kit, outcomes: Sequence[Outcome[object]], request: Request
                 return await _replay(kit, noted, request)
             case Refused(old=NameRecord() as taken) if not taken.released:
                 return name_taken(taken)
+            case Refused(old=Head()):
+                return ID_TAKEN
             case _:
                 continue
     return Refusal(

@@ -1,0 +1,1 @@
+"""Where copies are kept for while the store does not answer: in this process, or in a Valkey that many share."""

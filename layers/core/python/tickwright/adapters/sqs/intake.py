@@ -1,0 +1,116 @@
+"""The intake on SQS: a queue of submissions that nobody but their landing reads, and one of those that were refused.
+
+Must not decide. What is put has been acknowledged, so a put is answered only when SQS has it. Promise: SEM-INTAKE-1.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tickwright.adapters.aws.calls import Calls
+from tickwright.adapters.aws.patience import Patience, Persistence
+from tickwright.adapters.sqs.messages import group_of
+from tickwright.domain import limits
+from tickwright.domain.ids import JobId, TenantId, is_job_id
+from tickwright.domain.instants import Instant
+from tickwright.domain.outcomes import Refusal
+from tickwright.ports.clock import Clock
+from tickwright.ports.entropy import Entropy
+from tickwright.ports.faults import QueueUnavailable
+from tickwright.ports.intake import Arrived, Submission
+
+_LOG = logging.getLogger(__name__)
+_VERSION: Final = 1
+_MS_IN_S: Final = 1_000
+_THREADS: Final = 4  # a request or a landing puts one at a time
+
+
+class SqsIntake:
+    """The intake of an installation. `refused_url`: where people look; whoever only puts has none."""
+
+    def __init__(
+        self, client: object, url: str, *, clock: Clock, entropy: Entropy, refused_url: str | None = None
+    ) -> None:
+        """Use a client made by adapters/aws/clients.py; whoever made it closes it."""
+        self._calls = Calls(client, threads=_THREADS)
+        self._url = url
+        self._refused_url = refused_url
+        self._persistence = Persistence(clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable)
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._calls.close()
+
+    async def put(self, submission: Submission) -> bool:
+        """One message, in its tenant's group."""
+        body = submission_to_body(submission)
+        if len(body) > limits.SUBMISSION_BYTES_MAX:
+            return False
+        await self._send(self._url, body, submission)
+        return True
+
+    async def show_again(self, arrived: Arrived, *, after_ms: int) -> None:
+        """Move the end of its visibility."""
+        seconds = -(-after_ms // _MS_IN_S)
+        request = {"QueueUrl": self._url, "ReceiptHandle": arrived.receipt, "VisibilityTimeout": seconds}
+        await self._ask("change_message_visibility", request)
+
+    async def set_aside(self, submission: Submission, refusal: Refusal) -> None:
+        """The submission with the reason, whole: whoever reads it may want to send it again."""
+        assert self._refused_url is not None, "whoever lands submissions is told where to put those that are refused"
+        errors = [f"{error.pointer} {error.code}: {error.message}" for error in refusal.errors[:20]]
+        told = {"code": refusal.code.value, "detail": refusal.detail, "errors": errors}
+        body = json.dumps({**_members(submission), "refused": told}, separators=(",", ":"))
+        await self._send(self._refused_url, body, submission)
+
+    async def _send(self, url: str, body: str, submission: Submission) -> None:
+        request = {"QueueUrl": url, "MessageBody": body, "MessageGroupId": group_of(submission.tenant_id)}
+        await self._ask("send_message", request)
+
+    async def _ask(self, operation: str, request: Mapping[str, Any]) -> None:
+        await self._persistence.persist(operation, lambda: self._calls(operation, request))
+
+
+def submission_to_body(submission: Submission) -> str:
+    """A submission's message. All of it is ASCII: SQS refuses some characters that JSON allows."""
+    return json.dumps(_members(submission), separators=(",", ":"))
+
+
+def arrived_from_record(record: Mapping[str, Any]) -> Arrived | None:
+    """The submission of a record of an SQS event; None, and an error in the log, if this version reads none in it."""
+    try:
+        submission = _submission(json.loads(record["body"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        _LOG.error("The message %s holds no submission; it is left to the queue's redrive policy.", record["messageId"])
+        return None
+    return Arrived(submission=submission, receipt=str(record["receiptHandle"]))
+
+
+def _members(submission: Submission) -> dict[str, object]:
+    return {
+        "v": _VERSION,
+        "tenantId": submission.tenant_id,
+        "jobId": submission.job_id,
+        "key": submission.key,
+        "bodyHash": submission.body_hash,
+        "askedAt": submission.asked_at,
+        "body": submission.body,
+    }
+
+
+def _submission(members: Mapping[str, Any]) -> Submission:
+    texts = [members[name] for name in ("tenantId", "jobId", "key", "bodyHash", "body")]
+    if members["v"] != _VERSION or type(members["askedAt"]) is not int or not all(type(one) is str for one in texts):
+        raise ValueError("another version, or a member of another type")
+    tenant_id, job_id, key, body_hash, body = texts
+    if not is_job_id(job_id):
+        raise ValueError("no id of a job")
+    return Submission(
+        tenant_id=TenantId(tenant_id),
+        job_id=JobId(job_id),
+        key=key,
+        body_hash=body_hash,
+        asked_at=Instant(members["askedAt"]),
+        body=body,
+    )

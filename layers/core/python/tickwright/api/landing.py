@@ -1,0 +1,94 @@
+"""How a submission that was accepted while the store did not answer becomes a job: by the same rules, as of its time.
+
+Must not know where it waited. Landing twice is landing once: the job's id and the request's record say so.
+Promises: SEM-INTAKE-1, SEM-INTAKE-2.
+"""
+
+import contextlib
+import json
+
+from tickwright.api.bodies import JobBody, WriteQuery
+from tickwright.api.call import Api, Call
+from tickwright.api.exchange import Caller, Request
+from tickwright.api.problems import Refused
+from tickwright.api.shapes import shaped
+from tickwright.api.submissions import Asked, submit_once
+from tickwright.domain import limits
+from tickwright.domain.events import EventName
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.tenants import Scope
+from tickwright.ports.faults import Unavailable
+from tickwright.ports.intake import Arrived, Intake, Submission
+from tickwright.services.kit import Kit
+from tickwright.services.submit import RequestKey
+
+
+async def settle_arrival(api: Api, intake: Intake, arrived: Arrived) -> bool:
+    """Land what has arrived, or set it aside where it is refused; whether it is done with, and need not come again.
+
+    Dying anywhere in here loses nothing: the message comes again, and finds the job, or is refused as before.
+    """
+    try:
+        refusal = await land(api, arrived.submission)
+        if refusal is None:
+            return True
+        if not refusal.retryable:
+            await intake.set_aside(arrived.submission, refusal)
+            return True
+    except Unavailable:
+        pass
+    with contextlib.suppress(Unavailable):  # then it comes when its visibility ends
+        await intake.show_again(arrived, after_ms=limits.LANDING_AGAIN_MS)
+    return False
+
+
+async def land(api: Api, submission: Submission) -> Refusal | None:
+    """Make it a job, if it is none yet; the refusal, where it is refused.
+
+    It has to come again after a refusal that is retryable, and after what this raises: the store does not answer.
+    """
+    there = await api.kit.store.head(submission.job_id)
+    if there is not None:
+        assert there.tenant_id == submission.tenant_id, "ids of jobs are made from their tenants"
+        _note(api.kit, submission, "before")
+        return None
+    try:
+        await _land(api, submission)
+    except Refused as refused:
+        if not refused.refusal.retryable:
+            code = refused.refusal.code.value
+            api.kit.emit(
+                EventName.SUBMISSION_REFUSED, jobId=submission.job_id, tenantId=submission.tenant_id, code=code
+            )
+        return refused.refusal
+    return None
+
+
+async def _land(api: Api, submission: Submission) -> None:
+    call = _call(api, submission)
+    request = RequestKey(key=submission.key, body_hash=submission.body_hash, asked_at=submission.asked_at)
+    body = shaped(JobBody, call.value)
+    asked = Asked(body=body, request=request, job_id=submission.job_id, at=submission.asked_at)
+    submitted = await submit_once(call, asked)
+    _note(api.kit, submission, "repeated" if submitted.replayed else "now")
+
+
+def _call(api: Api, submission: Submission) -> Call:
+    """The request as it was made; its key opened the door then."""
+    value: object = json.loads(submission.body)
+    return Call(
+        api=api,
+        request=Request(method="POST", path="/v1/jobs"),
+        request_id=submission.job_id,
+        params={},
+        query=WriteQuery(),
+        body=None,
+        value=value,
+        maybe_caller=Caller(tenant_id=submission.tenant_id, scopes=frozenset({Scope.JOBS_WRITE})),
+    )
+
+
+def _note(kit: Kit, submission: Submission, how: str) -> None:
+    waited_ms = float(max(0, kit.clock.now() - submission.asked_at))
+    about = {"jobId": submission.job_id, "tenantId": submission.tenant_id, "how": how}
+    kit.emit(EventName.SUBMISSION_LANDED, measured={"waitedMs": waited_ms}, **about)

@@ -1,0 +1,156 @@
+"""How a job is submitted, also while the store does not answer: asked again within the request, then accepted.
+
+Must not know what the rules refuse. The id of a job that may have to wait in the intake is made from its request, so
+that a repeat, an attempt whose answer was lost and the landing all mean one job. Promises: SEM-IDEM-1, SEM-INTAKE-1.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from tickwright.api.answers import AcceptedJson
+from tickwright.api.bodies import JobBody
+from tickwright.api.call import Call
+from tickwright.api.exchange import Response, json_response
+from tickwright.api.idempotency import first_asked_at, job_id_of
+from tickwright.api.kept import keep_copy, path_of_accepted
+from tickwright.api.problems import RETRY_AFTER_S, Refused, granted
+from tickwright.api.specs import check_target, read_shaped
+from tickwright.domain import limits
+from tickwright.domain.events import EventName
+from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.jobs import JobSpec
+from tickwright.domain.schedules import from_compact
+from tickwright.ports.faults import Unavailable
+from tickwright.ports.intake import Intake, Submission
+from tickwright.ports.status_cache import Copy
+from tickwright.services.named_calendars import calendars_named
+from tickwright.services.pools import pool_refusal
+from tickwright.services.preview import cross_check
+from tickwright.services.silence import insist
+from tickwright.services.submit import ID_TAKEN, RequestKey, Submitted, submit
+
+AnswerT = TypeVar("AnswerT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request to submit a job: the body, whose repeat it would be, the job's id, and when it was asked."""
+
+    body: JobBody
+    request: RequestKey
+    job_id: JobId
+    at: Instant
+
+
+async def submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> Submitted | Submission:
+    """The job; or, where the store does not answer for a while and there is an intake, what waits in it."""
+    intake = call.api.intake
+    if intake is None:
+        return await _insist(call, any_job(call, body, request))
+    asked = Asked(
+        body=body,
+        request=request,
+        job_id=job_id_of(call.page_secret, call.tenant_id, request),
+        at=call.kit.clock.now(),
+    )
+    try:
+        return await _insist(call, asked)
+    except Unavailable:
+        submission = await _put(call, intake, asked)
+        if submission is None:
+            raise
+        return submission
+
+
+def any_job(call: Call, body: JobBody, request: RequestKey) -> Asked:
+    """A job under an id that means nothing."""
+    return Asked(body=body, request=request, job_id=JobId(call.kit.entropy.token()), at=call.kit.clock.now())
+
+
+async def insisting(call: Call, attempt: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
+    """What may be done twice and counts once, asked again for as long as this program does."""
+    if not call.api.insists_ms:
+        return await attempt()
+    return await insist(call.kit, attempt, for_ms=call.api.insists_ms)
+
+
+async def _insist(call: Call, asked: Asked) -> Submitted:
+    return await insisting(call, lambda: submit_once(call, asked))
+
+
+async def submit_once(call: Call, asked: Asked) -> Submitted:
+    """The job, or Refused; whatever the request says is judged as of when it was asked."""
+    try:
+        spec = read_shaped(call, asked.body, asked.job_id, asked.at)
+        check_target(call, spec)
+        granted(await calendars_named(call.kit, call.tenant_id, from_compact(spec.schedule)))
+        await check_pool(call, spec)
+    except Refused:
+        # A repeat is judged as the first was: its runAt may be over by now, or its calendar retired, and its answer is
+        # still the same (SEM-IDEM-1).
+        first_at = await first_asked_at(call.kit, call.tenant_id, asked.request)
+        if first_at is None:
+            raise
+        spec = read_shaped(call, asked.body, asked.job_id, first_at)
+    outcome = await submit(call.kit, call.tenant_id, spec, asked.request, job_id=asked.job_id)
+    if outcome is ID_TAKEN and asked.request.asked_at is None:
+        # The record of the request that made it is forgotten: this one is new, and its job another.
+        return await submit_once(call, replace(asked, job_id=JobId(call.kit.entropy.token())))
+    submitted = granted(outcome)
+    if not submitted.replayed:
+        cross_check(call.kit, call.api.second_engine, submitted)
+    return submitted
+
+
+async def check_pool(call: Call, spec: JobSpec) -> None:
+    """Refuse a job whose pool is not there."""
+    refusal = await pool_refusal(call.kit, call.tenant_id, spec)
+    if refusal is not None:
+        raise Refused(refusal)
+
+
+async def _put(call: Call, intake: Intake, asked: Asked) -> Submission | None:
+    """Into the intake; None where this cannot be accepted.
+
+    What the body alone says is checked now; what only the store knows (names, calendars, pools) when it lands.
+    """
+    try:
+        check_target(call, read_shaped(call, asked.body, asked.job_id, asked.at))
+    except Refused:  # a repeat of one that was accepted, it may be: whether it is, the store knows
+        return None
+    submission = Submission(
+        tenant_id=call.tenant_id,
+        job_id=asked.job_id,
+        key=asked.request.key,
+        body_hash=asked.request.body_hash,
+        asked_at=asked.at,
+        body=json.dumps(call.value, separators=(",", ":")),
+    )
+    if not await intake.put(submission):
+        return None
+    await keep_copy(call, path_of_accepted(asked.job_id), Copy(body=b"", as_of=asked.at))
+    call.kit.emit(EventName.SUBMISSION_ACCEPTED, jobId=submission.job_id, tenantId=call.tenant_id)
+    return submission
+
+
+def accepted(submission: Submission) -> Response:
+    """202: it is kept, and becomes a job, or is refused, when the store answers again."""
+    answer: AcceptedJson = {
+        "jobId": submission.job_id,
+        "status": "accepted",
+        "acceptedAt": to_rfc3339(submission.asked_at),
+    }
+    headers = {
+        "Location": f"/v1/jobs/{submission.job_id}",
+        "Retry-After": str(RETRY_AFTER_S),
+        "Cache-Control": "no-store",
+    }
+    return json_response(202, answer, headers)
+
+
+def insists_ms(*, has_intake: bool) -> int:
+    """How long a submission asks the store again within its request."""
+    return limits.INTAKE_AFTER_MS if has_intake else limits.SUBMIT_INSISTS_MS

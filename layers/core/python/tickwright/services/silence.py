@@ -1,0 +1,101 @@
+"""What a process does while its store does not answer: how long it waits, what it shows instead, when it asks again.
+
+Must not know what is asked for. Whoever has something to show waits two seconds for the store, and for a second after a
+silence not at all: else everybody who looks would hold a place of the API for as long as the store is patient, and the
+API would fall with the store. Promise: SEM-STALE-1.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tickwright.domain import limits
+from tickwright.ports.clock import Clock
+from tickwright.ports.faults import StoreUnavailable, Unavailable
+from tickwright.services.kit import Kit
+
+AnswerT = TypeVar("AnswerT")
+_FIRST_WAIT_MS, _WAIT_MS_MAX = 50, 1_000
+
+
+@dataclass(slots=True)
+class Silence:
+    """Since when this process's store has not answered; shared by all that it is asked meanwhile."""
+
+    _rests_until_ms: int | None = None  # None: it answered when it was asked last
+
+    async def or_instead(
+        self, clock: Clock, ask: Callable[[], Awaitable[AnswerT]], instead: Callable[[], Awaitable[AnswerT | None]]
+    ) -> AnswerT:
+        """The store's answer, or what there is instead of it; where there is nothing, as patient as ever."""
+        if self._rests(clock) and (shown := await instead()) is not None:
+            return shown
+        if self._rests_until_ms is not None:  # this one asks; whoever comes meanwhile need not
+            self._rest(clock, limits.STORE_PATIENCE_MS + limits.STORE_RESTS_MS)
+        asking = asyncio.ensure_future(ask())
+        try:
+            return await self._answer(clock, asking, instead)
+        finally:
+            asking.cancel()
+
+    async def _answer(
+        self, clock: Clock, asking: "asyncio.Future[AnswerT]", instead: Callable[[], Awaitable[AnswerT | None]]
+    ) -> AnswerT:
+        if not await _is_done_within(clock, asking, limits.STORE_PATIENCE_MS):
+            self._rest(clock, limits.STORE_RESTS_MS)
+            if (shown := await instead()) is not None:
+                return shown
+        try:
+            answer = await asking
+        except Unavailable:
+            self._rest(clock, limits.STORE_RESTS_MS)
+            if (shown := await instead()) is not None:
+                return shown
+            raise
+        self._rests_until_ms = None
+        return answer
+
+    def _rests(self, clock: Clock) -> bool:
+        return self._rests_until_ms is not None and clock.monotonic_ms() < self._rests_until_ms
+
+    def _rest(self, clock: Clock, duration_ms: int) -> None:
+        self._rests_until_ms = clock.monotonic_ms() + duration_ms
+
+
+async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms: int) -> AnswerT:
+    """The answer of the first attempt that gets one, asking again for so long; then StoreUnavailable.
+
+    Only for what may be done twice and counts once: an attempt that was not answered may have been carried out.
+    """
+    ends_ms = kit.clock.monotonic_ms() + for_ms
+    most_ms = _FIRST_WAIT_MS
+    while True:
+        try:
+            return await _answered_by(kit.clock, attempt, ends_ms)
+        except Unavailable:
+            wait_ms = int(most_ms * kit.entropy.fraction())
+            if kit.clock.monotonic_ms() + wait_ms >= ends_ms:
+                raise
+        await kit.clock.sleep_ms(wait_ms)
+        most_ms = min(2 * most_ms, _WAIT_MS_MAX)
+
+
+async def _answered_by(clock: Clock, attempt: Callable[[], Awaitable[AnswerT]], ends_ms: int) -> AnswerT:
+    asking = asyncio.ensure_future(attempt())
+    try:
+        if not await _is_done_within(clock, asking, ends_ms - clock.monotonic_ms()):
+            raise StoreUnavailable("no answer within the request's time")
+        return await asking
+    finally:
+        asking.cancel()
+
+
+async def _is_done_within(clock: Clock, asking: "asyncio.Future[AnswerT]", duration_ms: int) -> bool:
+    timer = asyncio.ensure_future(clock.sleep_ms(duration_ms))
+    either: set[asyncio.Future[Any]] = {asking, timer}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        timer.cancel()
+    return asking.done()

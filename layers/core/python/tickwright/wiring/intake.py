@@ -1,0 +1,22 @@
+"""The intake of an installation on AWS, as the environment names its queues; apart from aws.py, for few need it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tickwright.adapters.aws.clients import sqs_client
+from tickwright.adapters.sqs.intake import SqsIntake, arrived_from_record
+from tickwright.ports.intake import Arrived, Intake
+from tickwright.services.kit import Kit
+
+
+def intake_from_env(environ: Mapping[str, str], kit: Kit) -> Intake | None:
+    """Where submissions wait while the store does not answer; None where the installation has no such place."""
+    if not (url := environ.get("TICKWRIGHT_QUEUE_INTAKE")):
+        return None
+    refused_url = environ.get("TICKWRIGHT_QUEUE_INTAKE_REFUSED")
+    return SqsIntake(sqs_client(), url, clock=kit.clock, entropy=kit.entropy, refused_url=refused_url)
+
+
+def arrived_of(record: Mapping[str, Any]) -> Arrived | None:
+    """The submission in a record of an SQS event, if it holds one."""
+    return arrived_from_record(record)
