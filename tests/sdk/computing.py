@@ -34,7 +34,7 @@ def where(payload: str | None, _ctx: Context) -> int:
     return os.getpid()
 
 
-@registry.job("where async")
+@registry.job("where-async")
 async def where_async(payload: str | None, ctx: Context) -> int:
     """The same on a loop."""
     return where(payload, ctx)

@@ -55,7 +55,7 @@ async def test_a_child_calls_a_handler_and_is_kept_warm() -> None:
 
 
 @pytest.mark.sem("SEM-SDK-17")
-@pytest.mark.parametrize("name", ["where", "where async"])
+@pytest.mark.parametrize("name", ["where", "where-async"])
 async def test_a_run_that_is_to_be_alone_is_called_in_a_child(name: str) -> None:
     """Its handler is one of threads or of the loop; what it does to its process ends nobody else's run."""
     job = registry.named(name)

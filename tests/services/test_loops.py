@@ -277,6 +277,19 @@ async def test_a_worker_that_is_hurried_gives_back_at_once(world: World) -> None
 
 
 @pytest.mark.sem("SEM-DRAIN-1")
+async def test_a_worker_that_is_hurried_before_it_runs_is_hurried_when_it_does(world: World) -> None:
+    """Two signals while it is being set up: it begins nothing that it would have to wait for."""
+    loop, stop = a_worker(world), asyncio.Event()
+    began = world.clock.now()
+
+    loop.let_go()
+    stop.set()
+    await loop.run(stop)
+
+    assert world.clock.now() - began <= 2_000
+
+
+@pytest.mark.sem("SEM-DRAIN-1")
 async def test_a_stopping_worker_takes_no_more(world: World) -> None:
     """What becomes visible after the stop is left to others."""
     sleeps(world, 15_000)

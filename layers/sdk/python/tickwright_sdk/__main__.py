@@ -19,6 +19,8 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         return _say(_USAGE)
     name, _, at = arguments[0].partition(":")
+    if not name or name.startswith("."):
+        return _say(f"{arguments[0]!r} names no module. {_USAGE}")
     sys.path.insert(0, "")
     try:
         module = load(name)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tickwright_sdk.arguments import an_object
 from tickwright_sdk.connection import Ask
 from tickwright_sdk.sending import Json, Sending, if_match, step
 
@@ -27,6 +28,7 @@ class Calendars:
 
     def put(self, name: str, calendar: Mapping[str, Any], *, etag: str | None = None) -> Json:
         """Make a calendar, or a new version of it; with `etag` only of the one that was read."""
+        an_object("a calendar", calendar)
         ask = Ask(method="PUT", path=_calendar(name), body=dict(calendar), headers=if_match(etag))
         return self.sending.ask(ask)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
+from tickwright_sdk.arguments import an_object
 from tickwright_sdk.calendars import Calendars
 from tickwright_sdk.connection import STANDARD, Ask, Connection, Patience, Wait
 from tickwright_sdk.dead_letters import DeadLetters
@@ -54,6 +55,7 @@ class Client:
 
     def preview(self, schedule: Mapping[str, Any], *, count: int = 10, after: datetime | None = None) -> Json:
         """What a schedule will do: so many ticks after an instant, or after now; nothing is kept."""
+        an_object("a schedule", schedule)
         start = {} if after is None else {"from": instant_text(after)}
         return self._sending.post("/v1/schedules/preview", {"schedule": dict(schedule), "count": count} | start)
 
@@ -75,16 +77,20 @@ class Client:
 
     def submit(self, job: Mapping[str, Any], *, idempotency_key: str | None = None) -> Json:
         """Submit a job; the answer is the job. With a key of one's own a later repeat creates nothing either."""
+        an_object("a job", job)
         return self._sending.create("/v1/jobs", dict(job), idempotency_key)
 
     def submit_many(self, jobs: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> Sequence[Json]:
         """Submit up to a hundred; an outcome each, in their order."""
+        for job in jobs:
+            an_object("each of these jobs", job)
         body = {"jobs": [dict(job) for job in jobs]}
         outcomes: Sequence[Json] = self._sending.create("/v1/jobs/batch", body, idempotency_key)["outcomes"]
         return outcomes
 
     def would_submit(self, job: Mapping[str, Any]) -> Json:
         """What the job would be; nothing is written."""
+        an_object("a job", job)
         asked = Ask(method="POST", path="/v1/jobs", body=dict(job), query={"validateOnly": "true"}, may_repeat=True)
         return self._sending.ask(asked)
 

@@ -82,7 +82,7 @@ class Connection:
         `wait` holds up the calling thread for so many seconds.
         """
         self._origin = _origin(url)
-        if not _KEY.fullmatch(key):
+        if not _is_key(key):
             raise BadKey("An API key is 1 to 256 printable ASCII characters without blanks.")
         self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json", "User-Agent": "tickwright-sdk"}
         self._patience = patience
@@ -213,15 +213,25 @@ def _pools(live: _Live, connections: int) -> urllib3.PoolManager:
     return pools
 
 
+def _is_key(given: object) -> bool:
+    """Where an environment lacks it, None comes here."""
+    return isinstance(given, str) and _KEY.fullmatch(given) is not None
+
+
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
+    if not isinstance(url, str):
+        raise TypeError(f"The address of the API is a text that looks like https://host, not {url!r}.")
+    parts = urlsplit(url.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise ValueError(
             f"The address of the API looks like https://host or https://host:port/stage, not {_shown(parts)}."
         )
     if parts.scheme == "http" and not _is_this_machine(parts.hostname):
         raise ValueError("The key would cross the network in the clear: use https.")
-    return url.rstrip("/")
+    with suppress(ValueError):
+        if parts.port != 0:
+            return url.strip().rstrip("/")
+    raise ValueError(f"The port of the API's address is 1 to 65535, which that of {_shown(parts)} is not.")
 
 
 def _shown(parts: SplitResult) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from tickwright_sdk.arguments import several
 from tickwright_sdk.sending import Json, Sending, execution_path, instant_text, step
 
 _LETTERS = "/v1/dead-letters"
@@ -143,7 +144,8 @@ class DeadLetters:
 
     def discard(self, execution_ids: Sequence[str], *, reason: str) -> Json:
         """Give up up to a hundred by name, for a reason that is kept; an outcome each."""
-        return self.sending.post(f"{_LETTERS}/discard", {"executionIds": list(execution_ids), "reason": reason})
+        named = list(several("discard", execution_ids))
+        return self.sending.post(f"{_LETTERS}/discard", {"executionIds": named, "reason": reason})
 
     def discard_found(self, which: Dead, *, reason: str) -> Json:
         """Give up those that are dead now, up to 500; where the answer says `more`, ask again."""

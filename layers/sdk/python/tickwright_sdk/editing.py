@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
+from tickwright_sdk.arguments import an_object
 from tickwright_sdk.connection import Ask
 from tickwright_sdk.sending import Json, Sending, if_match, instant_text, step
 
@@ -40,6 +41,7 @@ class Edits:
 
 
 def _asked(method: str, job_id: str, body: Mapping[str, Any], *, etag: str, when: When) -> Ask:
+    an_object("an edit", body)
     query = {
         **({"validateOnly": "true"} if when.get("validate_only") else {}),
         **({"dropWaiting": "true"} if when.get("drop_waiting") else {}),

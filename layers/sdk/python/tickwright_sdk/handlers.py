@@ -6,6 +6,7 @@ not find is refused where it is written. Promise: SEM-SDK-4.
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, Unpack
 
+from tickwright_sdk.arguments import whole
 from tickwright_sdk.context import Context
 from tickwright_sdk.loading import load
 from tickwright_sdk.payloads import Shape
@@ -23,6 +25,8 @@ R = TypeVar("R")
 P_contra = TypeVar("P_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 _PROGRAM = "__main__"
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}")  # as the API takes it
+_NAMED = "use up to 128 letters, digits and . _ : -, beginning with a letter, a digit or _"
 
 
 class HandlerRefused(TypeError):  # noqa: N818 - says what happened to it
@@ -129,6 +133,12 @@ class Registry:
         self, name: str, manner: Manner, names: Mapping[str, object]
     ) -> Callable[[Callable[[P, Context], R]], Job[P, R]]:
         """As `job`, for one who decorates on behalf of another, with the local names of that one."""
+        if not isinstance(name, str):
+            raise HandlerRefused(f'a handler has a name: write @worker.job("billing.nightly") above it, not {name!r}')
+        if not _NAME.fullmatch(name):
+            raise HandlerRefused(f"{name!r} is no name of a handler: {_NAMED}")
+        if manner.memory_mb is not None:
+            whole("memory_mb", manner.memory_mb, least=1)
 
         def register(fn: Callable[[P, Context], R]) -> Job[P, R]:
             self._judge(name, fn, manner)

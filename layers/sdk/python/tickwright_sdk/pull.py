@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from tickwright_sdk.arguments import several, whole
 from tickwright_sdk.calls import Calls
 from tickwright_sdk.claims import Claim, Claimed, claimed
 from tickwright_sdk.client import Client
@@ -52,8 +53,9 @@ class Pulling:
 
     def __post_init__(self) -> None:
         """Hold the bounds of the API."""
-        assert self.concurrency >= 1
-        assert 0 <= self.wait_s <= WAIT_S_MAX
+        whole("concurrency", self.concurrency, least=1)
+        whole("wait_s", self.wait_s, least=0, most=WAIT_S_MAX)
+        several("lanes", self.lanes)
 
     def asking(self, places: int) -> Mapping[str, Any]:
         """The body of a fresh claim."""

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+from tickwright_sdk.arguments import a_header, a_name, an_instant
 from tickwright_sdk.connection import Ask, Connection
 from tickwright_sdk.machine import token
 
@@ -39,6 +40,7 @@ class Sending:
     def create(self, path: str, body: Json, idempotency_key: str | None) -> Json:
         """Ask for something new; with a key of the caller's own a later repeat creates nothing either."""
         key = token() if idempotency_key is None else idempotency_key
+        a_header("an idempotency key", key)
         headers = {"Idempotency-Key": key}
         return self.ask(Ask(method="POST", path=path, body=body, headers=headers, may_repeat=True))
 
@@ -56,11 +58,14 @@ class Sending:
 
 def if_match(etag: str | None) -> Mapping[str, str]:
     """The header of a change to what was read; None: to whatever there is."""
+    if etag is not None:
+        a_header("an etag", etag)
     return {} if etag is None else {"If-Match": etag}
 
 
 def step(name: str) -> str:
-    """A name as one step of a path."""
+    """A name as one step of a path. Raises TypeError or ValueError for what would be none, or another's."""
+    a_name(name)
     return quote(name, safe=":~")
 
 
@@ -70,7 +75,6 @@ def execution_path(execution_id: str) -> str:
 
 
 def instant_text(at: datetime) -> str:
-    """An instant as the API takes it. Raises ValueError for one without a zone."""
-    if at.tzinfo is None:
-        raise ValueError("an instant needs a zone: datetime.now(UTC), not datetime.now()")
+    """An instant as the API takes it. Raises TypeError for what is none, ValueError without a zone."""
+    an_instant(at)
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

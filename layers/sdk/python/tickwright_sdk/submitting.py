@@ -20,6 +20,7 @@ from tickwright_sdk.terms import Terms, terms_body, without
 # A run needs an instant that is still to come where it arrives: so far two clocks and a request are apart, else more.
 _AHEAD_MS, _FAR_AHEAD_MS = 2_000, 60_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")  # as the API takes it; a key may be any text
+_KEY = re.compile(r"[\x21-\x7E]{1,255}")  # as the API takes an Idempotency-Key
 _HANDLER_CHARS = 95  # what a slash and 32 signs of the hash leave of 128
 
 
@@ -42,7 +43,7 @@ class Submitter:
         job: dict[str, Any] = {"target": self._target(handler), "payload": json.loads(payload)}
         job |= terms_body(terms)
         if run_at is not None:
-            return _submitted(self.client.submit(job | _once(run_at), idempotency_key=key))
+            return _submitted(self.client.submit(job | _once(run_at), idempotency_key=_sent(key)))
         if key is None:
             return self._now(job, None)
         named = {"name": name_of(handler, key)} | job
@@ -57,11 +58,11 @@ class Submitter:
     def _now(self, job: dict[str, Any], key: str | None) -> Submitted:
         """Now, by this machine's clock; a minute ahead if that is behind."""
         try:
-            return _submitted(self.client.submit(job | self._ahead(_AHEAD_MS), idempotency_key=key))
+            return _submitted(self.client.submit(job | self._ahead(_AHEAD_MS), idempotency_key=_sent(key)))
         except Invalid as refused:
             if "in_the_past" not in {error.code for error in refused.errors}:
                 raise
-            return _submitted(self.client.submit(job | self._ahead(_FAR_AHEAD_MS), idempotency_key=key))
+            return _submitted(self.client.submit(job | self._ahead(_FAR_AHEAD_MS), idempotency_key=_sent(key)))
 
     def _found(self, job: dict[str, Any]) -> Submitted:
         for summary in self.client.jobs(prefix=job["name"]):
@@ -88,6 +89,13 @@ def name_of(handler: str, key: str) -> str:
     if _NAME.fullmatch(plain):
         return plain
     return f"{handler[:_HANDLER_CHARS]}/{hashlib.sha256(plain.encode()).hexdigest()[:32]}"
+
+
+def _sent(key: str | None) -> str | None:
+    """The key as a header may have it: any text is one, and what is not sendable is its hash."""
+    if key is None or _KEY.fullmatch(key):
+        return key
+    return f"sha256-{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _once(at: datetime) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, cast, get_args
 
+from tickwright_sdk.arguments import several
+
 Priority = Literal["high", "normal", "low"]
 
 
@@ -24,6 +26,11 @@ class RetryPolicy:
     jitter: Literal["full", "none"] = "full"
     retry_on: Sequence[str] = ()
     give_up_on: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Hold names of classes, and not the letters of one."""
+        for name in ("retry_on", "give_up_on"):
+            object.__setattr__(self, name, several(name, getattr(self, name)))
 
     def body(self) -> dict[str, Any]:
         """As a job has it."""
@@ -47,6 +54,9 @@ _NAMES = {"name": "name", "secrets": "secrets", "timeout_s": "timeoutSec", "prio
 
 def terms_body(terms: Terms) -> dict[str, Any]:
     """As a job has them. Raises TypeError for what is none of them, ValueError for a priority that is none."""
+    policy = terms.get("retry_policy")
+    if policy is not None and not isinstance(policy, RetryPolicy):
+        raise TypeError(f"retry_policy is a RetryPolicy(...), not {policy!r}")
     given = cast("Mapping[str, Any]", terms)
     if unknown := sorted(given.keys() - Terms.__optional_keys__):
         raise TypeError(
@@ -56,8 +66,8 @@ def terms_body(terms: Terms) -> dict[str, Any]:
         raise ValueError(f"priority is one of {', '.join(get_args(Priority))}, not {given['priority']!r}")
     body = {_NAMES[name]: value for name, value in given.items() if name in _NAMES}
     if "secrets" in terms:
-        body["secrets"] = list(terms["secrets"])
-    return body | ({"retryPolicy": terms["retry_policy"].body()} if "retry_policy" in terms else {})
+        body["secrets"] = list(several("secrets", terms["secrets"]))
+    return body | ({} if policy is None else {"retryPolicy": policy.body()})
 
 
 def without(job: Mapping[str, Any], pointers: Sequence[str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
+from tickwright_sdk.arguments import several, whole
 from tickwright_sdk.context import Context
 from tickwright_sdk.handlers import Job, Manner, Registry, Submitted
 from tickwright_sdk.hands import Hands
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tickwright.worker")
 LOG_LINE = "%(asctime)s %(levelname)s %(message)s"
+_PORT_MAX = 65_535
 REFUSED = 2  # the exit status of a program that cannot work as it is set up
 P = TypeVar("P")
 R = TypeVar("R")
@@ -75,8 +77,16 @@ class Worker:
     registry: Registry = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1 or self.grace_s < 0:
-            raise ValueError("concurrency is 1 at least, and grace_s is not negative")
+        """Refuse what cannot be, where it is written."""
+        whole("concurrency", self.concurrency, least=1)
+        for name, number in (("threads", self.threads), ("children", self.children)):
+            if number is not None:
+                whole(name, number, least=1)
+        if self.health_port is not None:
+            whole("health_port", self.health_port, least=0, most=_PORT_MAX)
+        if not self.grace_s >= 0:
+            raise ValueError(f"grace_s is a number of seconds, not {self.grace_s!r}")
+        several("lanes", self.lanes)
         self.registry = Registry(_Submits(self), may_be_program=True)
 
     def job(
@@ -118,7 +128,7 @@ class Worker:
         try:
             async with contextlib.AsyncExitStack() as beside:
                 if self.health_port is not None:
-                    await beside.enter_async_context(self.serving_health(shift, port=self.health_port))
+                    await self._serve_health(shift, self.health_port, beside)
                 await (transport or pulling)(shift)
         finally:
             await hands.close()
@@ -127,6 +137,13 @@ class Worker:
         stop, hurry = asyncio.Event(), asyncio.Event()
         heed_signals(stop.set, hurry.set)
         await self.serve(stop, transport=transport, hurry=hurry)
+
+    async def _serve_health(self, shift: Shift, port: int, beside: contextlib.AsyncExitStack) -> None:
+        try:
+            await beside.enter_async_context(self.serving_health(shift, port=port))
+        except OSError as fault:
+            where = f"{self.health_host}:{port}"
+            raise WorkerRefused(f"its health cannot be served at {where} ({fault}): say another health_port") from None
 
     def serving_health(self, shift: Shift, *, port: int) -> contextlib.AbstractAsyncContextManager[int]:
         """Serve the health of a shift while it lasts; the port, which 0 lets the system choose."""

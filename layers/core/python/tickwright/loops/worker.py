@@ -120,7 +120,8 @@ class WorkerLoop:
     grace_ms: int = 25_000  # under the 30 s that most platforms leave between SIGTERM and SIGKILL
     # How many of so many places of a lane can start anything: what only stuck code could take is left to others.
     able: Able = all_places
-    _draining: "asyncio.Future[None]" = field(init=False)
+    _draining: "asyncio.Future[None] | None" = None  # there once it runs
+    _is_let_go: bool = False
     _finished: list[Received] = field(default_factory=list)
     _working: set["asyncio.Task[None]"] = field(default_factory=set)
     _deleting: "asyncio.Task[None] | None" = None
@@ -128,6 +129,8 @@ class WorkerLoop:
     async def run(self, stop: asyncio.Event) -> None:
         """Serve every lane of every pool until `stop` is set, then finish or give back."""
         self._draining = asyncio.get_running_loop().create_future()
+        if self._is_let_go:
+            self.let_go()
         await asyncio.gather(*(self._serve(pool, lane, stop) for pool in self.pools for lane in self.places))
         await self._finish()
 
@@ -138,6 +141,7 @@ class WorkerLoop:
 
     async def _serve(self, pool: str, lane: Lane, stop: asyncio.Event) -> None:
         places = _Places(self.places[lane])
+        assert self._draining is not None
         worker = Worker(kit=self.kit, runners=self.runners, worker_id=self.worker_id, draining=self._draining)
         batches = 1
         while not stop.is_set():
@@ -203,7 +207,7 @@ class WorkerLoop:
 
     async def _delete(self) -> None:
         while self._finished:
-            if len(self._finished) < limits.MESSAGES_A_BATCH and not self._draining.done():
+            if len(self._finished) < limits.MESSAGES_A_BATCH and not self._is_let_go:
                 await self.kit.clock.sleep_ms(_GATHER_MS)
             batch, self._finished = self._finished, []
             try:
@@ -213,7 +217,8 @@ class WorkerLoop:
 
     def let_go(self) -> None:
         """Ask what runs to stop at once, and give it back: a stop that cannot wait for it to end."""
-        if not self._draining.done():
+        self._is_let_go = True
+        if self._draining is not None and not self._draining.done():
             self._draining.set_result(None)
 
     async def _finish(self) -> None:

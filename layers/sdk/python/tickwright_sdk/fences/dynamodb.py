@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, Protocol
 
+from tickwright_sdk.arguments import several
 from tickwright_sdk.fences import Fence, FenceRefused
 
 ATTRIBUTE = "fence"
@@ -63,6 +64,7 @@ def bury(client: DynamoDB, table: str, key: Mapping[str, Any], fence: Fence, *, 
 
     A time to live may take the tombstone away once no attempt of its owner can be alive.
     """
+    remove = several("remove", remove)
     names = {"#deleted": "deleted"} | {f"#r{place}": name for place, name in enumerate(remove)}
     removed = f" REMOVE {', '.join(f'#r{place}' for place in range(len(remove)))}" if remove else ""
     request = {

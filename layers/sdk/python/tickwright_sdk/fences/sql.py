@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tickwright_sdk.arguments import several
 from tickwright_sdk.fences import Fence, FenceRefused
 
 GUARDS = "tickwright_fences"
@@ -60,6 +61,7 @@ class FencedWrites:
 
         The table has a column `fence BIGINT NOT NULL` and a unique constraint on `key`.
         """
+        key = several("key", key)
         whole = {**row, "fence": self.fence.number}
         columns, into = [_name(name) for name in whole], _name(table)
         sets = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in key)
