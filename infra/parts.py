@@ -89,6 +89,8 @@ class Parts:
         values = {
             "TICKWRIGHT_STAGE": settings.stage,
             "TICKWRIGHT_BUCKETS": str(settings.buckets),
+            "TICKWRIGHT_BUCKETS_SERVED": str(max(settings.buckets_served, settings.buckets)),
+            "TICKWRIGHT_EPOCH_BASE": str(settings.epoch_base),
             "TICKWRIGHT_SCALE": settings.scale,
             "TICKWRIGHT_JOBS_TABLE": self.jobs.table_name,
             "TICKWRIGHT_EXECUTIONS_TABLE": self.executions.table_name,

@@ -22,6 +22,8 @@ PARTS = ROOT / "docs" / "semantics.d"
 PAGE = ROOT / "docs" / "semantics.md"
 ORDER = (
     *("intro.md", "core.md", "options.md", "schedules.md", "api.md", "targets.md", "workers.md", "store.md"),
+    "outages.md",
+    "recovery.md",
     *("reasons.md", "not_promised.md"),
 )
 _EVENT = re.compile(r'^    (\w+) = "(\w+)"(?:  # (.*))?$', re.MULTILINE)

@@ -6,6 +6,7 @@ from typing import Protocol, TypedDict
 
 from tickwright.loops.census import PulseLoop
 from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.services.buckets import serving_all
 from tickwright.wiring.aws import scheduler_kit_from_env
 
 _KIT = scheduler_kit_from_env(os.environ)
@@ -40,6 +41,6 @@ async def _loop(event: Slot, duration_ms: int) -> None:
     asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
     # Fresh for each invocation, also for a second delivery of the same minute.
     owner = f"scheduler-{event['slot']}-{_KIT.entropy.token()}"
-    scheduler = SchedulerLoop(_KIT, owner=owner, slot=event["slot"], slots=event["slots"])
+    scheduler = SchedulerLoop(await serving_all(_KIT), owner=owner, slot=event["slot"], slots=event["slots"])
     pulse = PulseLoop(_KIT, served=lambda: scheduler.served, held=lambda: len(scheduler.leases.mine))
     await asyncio.gather(scheduler.run(stop), pulse.run(stop))

@@ -5,6 +5,7 @@ import os
 from typing import Protocol
 
 from tickwright.loops.watch import WatchLoop
+from tickwright.services.buckets import serving_all
 from tickwright.wiring.aws import kit_from_env
 
 _KIT = kit_from_env(os.environ)
@@ -30,4 +31,5 @@ def lambda_handler(_event: object, context: Context) -> None:
 async def _loop(duration_ms: int) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
+    _LOOP.kit = await serving_all(_KIT)
     await _LOOP.run(stop)

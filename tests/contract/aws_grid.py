@@ -24,6 +24,7 @@ from tickwright.domain.changes.executions import (
 )
 from tickwright.domain.changes.heads import Advance, Occupy, Reopen, Rewrite, StillOpen
 from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.epochs import Era
 from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch, TenantId, WorkerId
 from tickwright.domain.instants import Instant
@@ -94,21 +95,28 @@ def _heartbeats(old: Execution, epoch: Epoch, lease: Instant) -> Iterator[Heartb
         yield replace(noting, seen_lease_until=lease, seen_noted=seen)
 
 
+def _claims(old: Execution) -> Iterator[Claim]:
+    """By whoever has tried, or never; in eras that begin below its epoch, at it, above it, and end at it."""
+    plain = Claim(
+        ref=old.ref,
+        worker=WorkerId("worker-3"),
+        token="token-a",
+        now=NOW,
+        lease_ms=60_000,
+        timeout_ms=30_000,
+        clock_error_ms=CLOCK_ERROR_MS,
+    )
+    yield from (plain, replace(plain, token="token-c"))
+    for base, is_below in product((old.lease_epoch, old.lease_epoch + 1), (False, True)):
+        yield replace(plain, era=Era(base=Epoch(base)), is_below=is_below)
+
+
 def changes_of(old: Execution) -> Iterator[Any]:
     """Each change as it fits, in every form, and missing by one thing at a time."""
     ref, fits, misses = old.ref, old.lease_epoch, Epoch(old.lease_epoch - 1)
     lease = old.lease_until or NOW
     yield Insert(execution=old)
-    for token in ("token-a", "token-c"):
-        yield Claim(
-            ref=ref,
-            worker=WorkerId("worker-3"),
-            token=token,
-            now=NOW,
-            lease_ms=60_000,
-            timeout_ms=30_000,
-            clock_error_ms=CLOCK_ERROR_MS,
-        )
+    yield from _claims(old)
     for epoch in (fits, misses):
         yield from _heartbeats(old, epoch, lease)
         yield StrikeOwed(ref=ref, seen_epoch=epoch, ttl=TTL + 1)

@@ -21,6 +21,7 @@ from tickwright.domain.changes.executions import (
     Succeed,
 )
 from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.epochs import Era
 from tickwright.domain.executions import Cause, Discarded, ErrorSummary, Execution, Noted, Owed, PassedOver, Reason
 from tickwright.domain.ids import Epoch, ExecutionKey, TenantId, WorkerId, tick_key
 from tickwright.domain.instants import Instant
@@ -158,6 +159,8 @@ def claims(draw: st.DrawFn) -> tuple[Execution, Claim]:
         lease_ms=60_000,
         timeout_ms=draw(st.sampled_from([30_000, 300_000])),
         clock_error_ms=CLOCK_ERROR_MS,
+        era=Era(base=draw(st.sampled_from([Epoch(0), old.lease_epoch, Epoch(old.lease_epoch + 1), Epoch(50_000)]))),
+        is_below=draw(st.booleans()),
     )
     return old, change
 

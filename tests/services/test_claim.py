@@ -1,6 +1,7 @@
 """Claim: one worker an attempt, and a refusal that says why and repairs what it finds."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,13 +11,16 @@ from tests.support.faulty import AnswerT, Call, Down, Fate, Interject, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired, lease_over_ms, running
+from tickwright.adapters.embedded.entities import EXECUTIONS
 from tickwright.domain.attempts import Failure, RetryLater, Success, UserResult, an_error
 from tickwright.domain.changes.executions import Claim
+from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution, Reason
-from tickwright.domain.ids import WorkerId
+from tickwright.domain.ids import Epoch, WorkerId
 from tickwright.domain.transitions import State
 from tickwright.loops.worker import run_hints
+from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.runner import Invocation
 from tickwright.services.cancel import cancel_execution
 from tickwright.services.claim import Claimed, NotNow, Over, Wanted, claim
@@ -289,3 +293,53 @@ async def test_the_epoch_never_falls(world: World) -> None:
             epochs.append((await world.only_execution()).lease_epoch)
 
     assert epochs == [1, 1, 2, 2, 3, 4, 4]
+
+
+@pytest.mark.sem("SEM-EPOCH-1")
+@pytest.mark.parametrize(("told", "stands"), [(0, 0), (0, 50_003), (50_003, 7)])
+async def test_a_hint_of_another_era_than_its_row_costs_one_more_write(world: World, told: int, stands: int) -> None:
+    """A hint says at which epoch it was sent: where the row is elsewhere by now, the other form is tried."""
+    execution = await queued(world)
+    await set_epoch(world, execution, stands)
+    kit = replace(world.kit, era=Era(base=Epoch(50_000)))
+    wanted = Wanted(ref=execution.ref, timeout_ms=300_000, epoch=Epoch(told))
+
+    (answer,) = await claim(kit, [wanted], WorkerId("worker-9"))
+
+    assert isinstance(answer, Claimed)
+    assert answer.execution.lease_epoch == max(50_000, stands) + 1
+
+
+@pytest.mark.sem("SEM-EPOCH-1")
+async def test_of_a_batch_each_is_claimed_by_its_own_era(world: World) -> None:
+    """One that was left by an installation before this one stands beside one that this one has claimed already."""
+    rows = [await queued(world), await queued(world)]
+    await set_epoch(world, rows[1], 50_001)
+    kit = replace(world.kit, era=Era(base=Epoch(50_000)))
+
+    answers = await claim(kit, [Wanted(ref=row.ref, timeout_ms=300_000) for row in rows], WorkerId("worker-9"))
+
+    assert [answer.execution.lease_epoch for answer in answers if isinstance(answer, Claimed)] == [50_001, 50_002]
+
+
+@pytest.mark.sem("SEM-EPOCH-2")
+async def test_what_was_claimed_as_often_as_an_era_has_epochs_ends_at_its_deadline(world: World) -> None:
+    """Nobody is handed a later epoch: its hints are deleted, and the watch ends it when its time is over."""
+    execution = await queued(world, runDeadlineSec=600)
+    await set_epoch(world, execution, FIRST_ERA.highest)
+
+    refused = await asked(world.kit, execution)
+    await world.drain()
+
+    assert refused == Over()
+    row = await world.only_execution()
+    assert (row.state, row.reason, row.lease_epoch) == (State.DEAD, Reason.EXPIRED, FIRST_ERA.highest)
+    assert world.runner.starts == []
+
+
+async def set_epoch(world: World, execution: Execution, epoch: int) -> None:
+    """Make a row be at an epoch, as one is that was restored, or was claimed so often."""
+    row = replace(execution, lease_epoch=Epoch(epoch))
+    doc = EXECUTIONS.codec.dump(row)
+    where = "UPDATE executions SET doc = ? WHERE job_id = ? AND key = ?"
+    await world.database.write(lambda connection: connection.execute(where, (doc, *row.ref)), StoreUnavailable)

@@ -18,6 +18,7 @@ from tests.support.builders import (
 )
 from tickwright.domain.changes.executions import Claim, Fail, Failing, Heartbeat, Insert, Reap, StrikeOwed, Succeed
 from tickwright.domain.changes.moves import Cancel, Discard, Expire, PutOff, ReapStopping, Redrive, Release, Stop
+from tickwright.domain.epochs import Era
 from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch
 from tickwright.domain.instants import Instant
@@ -66,6 +67,7 @@ REF = a_ref()
 CLAIM = Claim(
     ref=REF, worker=WORKER, token=an_id(7), now=NOW, lease_ms=LEASE_MS, timeout_ms=TIMEOUT_MS, clock_error_ms=E_MS
 )
+ERA = Era(base=Epoch(50_000))
 TRY_AGAIN = Failing(
     now=NOW, reason=Reason.FAILED, error=ERROR, retry_at=NEXT, wait_key=None, owed=frozenset(), ttl=None
 )
@@ -108,6 +110,23 @@ OF_EXECUTIONS = (
         change=CLAIM,
         accepts=RETRY,
         refuses=(replace(RETRY, wait_key="3", wait_at=NOW),),
+        again=True,
+    ),
+    Case(
+        name="claim of what an installation before left",
+        change=replace(CLAIM, now=OVER, era=ERA, is_below=True),
+        accepts=RUNNING,
+        refuses=(
+            replace(QUEUED, lease_epoch=ERA.base),
+            replace(RUNNING, lease_until=Instant(TICK + LEASE_MS + 1)),
+        ),
+        again=True,
+    ),
+    Case(
+        name="claim within an era",
+        change=replace(CLAIM, era=ERA),
+        accepts=replace(QUEUED, lease_epoch=ERA.base),
+        refuses=(QUEUED, replace(QUEUED, lease_epoch=ERA.highest)),
         again=True,
     ),
     Case(

@@ -17,6 +17,8 @@ class Settings:
 
     stage: str
     buckets: int
+    buckets_served: int  # how many the loops look at, where that is more: it is raised before the other
+    epoch_base: int  # where the epochs of this installation begin: raised with each recovery (docs/recovery.md)
     scale: float
     jobs_table: str
     executions_table: str
@@ -34,6 +36,8 @@ class Settings:
     def __post_init__(self) -> None:
         """Hold the bounds of the protocol."""
         assert 1 <= self.buckets <= limits.BUCKETS_MAX
+        assert 0 <= self.buckets_served <= limits.BUCKETS_MAX
+        assert 0 <= self.epoch_base <= limits.EPOCH_BASE_MAX
         assert 0 < self.scale <= 1
 
 
@@ -42,6 +46,8 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     return Settings(
         stage=environ["TICKWRIGHT_STAGE"],
         buckets=int(environ["TICKWRIGHT_BUCKETS"]),
+        buckets_served=int(environ["TICKWRIGHT_BUCKETS_SERVED"]),
+        epoch_base=int(environ["TICKWRIGHT_EPOCH_BASE"]),
         scale=float(environ["TICKWRIGHT_SCALE"]),
         jobs_table=environ["TICKWRIGHT_JOBS_TABLE"],
         executions_table=environ["TICKWRIGHT_EXECUTIONS_TABLE"],

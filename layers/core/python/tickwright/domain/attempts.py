@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from tickwright.domain import limits
+from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.executions import ErrorSummary, Execution, Noted, Reason
 from tickwright.domain.instants import Instant
 from tickwright.domain.retry import RetryPolicy
@@ -113,13 +114,13 @@ def later_by(after_s: float, now: Instant) -> Instant:
     return Instant(now + round(max(0.0, min(after_s, limits.RETRY_AFTER_S_MAX)) * 1_000))
 
 
-def after_giving_back(given: NotRun, execution: Execution, *, now: Instant) -> Instant:
+def after_giving_back(given: NotRun, execution: Execution, *, now: Instant, era: Era = FIRST_ERA) -> Instant:
     """When an execution that was given back is tried again: after the wait that was named, if it is a second at least.
 
     Else at once the first time, then after a pause that grows. Each claim raised the epoch, and only one that was
-    given back or asked for more time left no attempt behind.
+    given back or asked for more time left no attempt behind; what came before this era counts for less, never for more.
     """
-    before = max(0, execution.lease_epoch - execution.attempt - execution.retry_afters)
+    before = max(0, execution.lease_epoch - era.base - execution.attempt - execution.retry_afters)
     if before == 0 or given.after_s >= 1:
         return later_by(given.after_s, now)
     return later_by(min(2 ** min(before - 1, 10), limits.GIVEN_BACK_S_MAX), now)

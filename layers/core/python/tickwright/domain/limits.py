@@ -52,6 +52,10 @@ ORDERS_OPEN_MAX = 5  # orders to redrive of one tenant at a time; each look of t
 ORDERS_KEPT_MAX = 100  # of one tenant, those that have ended a while ago too: they are read together
 RETRACTED_MAX = 100_000  # unfinished executions of one job in one request; past it the request is to be repeated
 ATTEMPTS_MAX = 100
+# Of one execution in one installation. One that is given back each half minute for the 7 days that it may take by
+# default is claimed 20,160 times; SQL stores leave room for 20 such eras in the fence of a job.
+EPOCHS_AN_ERA = 50_000
+EPOCH_BASE_MAX = 1_000_000 - EPOCHS_AN_ERA
 RETRY_AFTER_MAX = 100  # an execution may ask to be retried later this often without using an attempt
 GIVEN_BACK_S_MAX = 30  # the longest pause of an execution that is given back again and again, which is not bounded
 PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tickwright.api.server import PortTaken
+from tickwright.domain import limits
+from tickwright.domain.epochs import FIRST_ERA, Era
+from tickwright.domain.ids import Epoch
 from tickwright.local.board import Board
 from tickwright.local.program import FolderInUse, Options, run
 from tickwright.wiring.embedded import StoreUnusable
@@ -35,6 +38,13 @@ def _options(arguments: Sequence[str]) -> Options:
         default=1.0,
         help="leases and whatever else the protocol waits for, at this part of their length (default: %(default)s)",
     )
+    parser.add_argument(
+        "--epoch-base",
+        type=_era,
+        default=FIRST_ERA,
+        metavar="NUMBER",
+        help="where leaseEpochs begin: for data that was restored to an earlier time (docs/recovery.md; default: 0)",
+    )
     given = parser.parse_args(arguments)
     return Options(
         host=given.host,
@@ -43,6 +53,7 @@ def _options(arguments: Sequence[str]) -> Options:
         demo=not given.no_demo,
         seconds=given.seconds,
         scale=given.scale,
+        era=given.epoch_base,
     )
 
 
@@ -60,6 +71,14 @@ def _scale(text: str) -> float:
     if not _SCALE_MIN <= scale <= 1:
         raise ValueError
     return scale
+
+
+def _era(text: str) -> Era:
+    """What begins at this epoch."""
+    base = int(text)
+    if not 0 <= base <= limits.EPOCH_BASE_MAX:
+        raise ValueError
+    return Era(base=Epoch(base))
 
 
 _PORT_MAX = 65_535

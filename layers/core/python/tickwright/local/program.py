@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tickwright.api.call import Api
 from tickwright.api.server import HttpServer
+from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import WorkerId
 from tickwright.local.board import Board
@@ -22,6 +23,7 @@ from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import PLACES, WorkerLoop
 from tickwright.ports.faults import Unavailable
+from tickwright.services.buckets import serving_all
 from tickwright.services.webhook_secrets import SecretsInUse
 from tickwright.wiring.embedded import EmbeddedKit, able_hands, embedded_kit, hands_for, local_runners
 from tickwright.wiring.second_engine import DeferredEngine
@@ -42,6 +44,7 @@ class Options:
     demo: bool
     seconds: float | None
     scale: float = 1.0  # of the protocol's durations: a demonstration has no minute for a lease
+    era: Era = FIRST_ERA
 
 
 class FolderInUse(Exception):  # noqa: N818 - named as what the user is told
@@ -58,9 +61,9 @@ async def run(options: Options, board: Board) -> None:
     if options.seconds is not None:
         asyncio.get_running_loop().call_later(options.seconds, stop.set)
     os.umask(0o077)  # tenants' payloads are in the file: it is its owner's alone
-    async with embedded_kit(options.folder / "tickwright.db", board, scale=options.scale) as kit:
+    async with embedded_kit(options.folder / "tickwright.db", board, scale=options.scale, era=options.era) as kit:
         with _only_one(options.folder):
-            await _serve(kit, options, board, stop=stop, hurry=hurry)
+            await _serve(await serving_all(kit), options, board, stop=stop, hurry=hurry)
 
 
 async def _serve(

@@ -80,7 +80,7 @@ class SchedulerLoop:
         """One look at everything that is ours."""
         self._is_behind = False
         await self._guarded(partial(lease_service.renew, self.kit, self.leases))
-        await asyncio.gather(*(self._serve(bucket) for bucket in range(self.kit.buckets)))
+        await asyncio.gather(*(self._serve(bucket) for bucket in range(self.kit.buckets_read)))
 
     async def _serve(self, bucket: int) -> None:
         async with self._permits:

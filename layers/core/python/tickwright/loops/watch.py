@@ -40,7 +40,7 @@ class WatchLoop:
     async def look(self) -> int:
         """Resolve every page that is due; how many pages. A sick store costs a look, never the loop."""
         pages = 0
-        for bucket in range(self.kit.buckets):
+        for bucket in range(self.kit.buckets_read):
             try:
                 pages += await self._look_at(bucket)
             except Unavailable as fault:

@@ -87,7 +87,7 @@ async def _start_each(worker: Worker, hints: Sequence[Hint]) -> Sequence[Started
     definitions = await asyncio.gather(*(store.definition(hint.ref.job_id, hint.job_version) for hint in hints))
     most_ms = worker.timeout_ms_max
     wanted = [
-        Wanted(ref=hint.ref, timeout_ms=min(most_ms, _timeout_ms(definition)), due_at=hint.due_at)
+        Wanted(ref=hint.ref, timeout_ms=min(most_ms, _timeout_ms(definition)), due_at=hint.due_at, epoch=hint.epoch)
         for hint, definition in zip(hints, definitions, strict=True)
     ]
     answers = await claim(worker.kit, wanted, worker.worker_id)

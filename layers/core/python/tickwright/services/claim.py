@@ -4,12 +4,12 @@ Promises: SEM-LEASE-1, SEM-LEASE-2.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickwright.domain.changes.executions import Claim
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import ExecutionRef, WorkerId
+from tickwright.domain.ids import Epoch, ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
@@ -46,12 +46,14 @@ class NotNow:
 class Wanted:
     """An execution that a worker wants, and how long an attempt of it may take.
 
-    `due_at`: when its hint says that it could start, which of a retry is the end of its backoff.
+    `due_at`: when its hint says that it could start, which of a retry is the end of its backoff. `epoch`: what its hint
+    says that it was at, by which it is judged whether it is of an era before.
     """
 
     ref: ExecutionRef
     timeout_ms: int
     due_at: Instant | None = None
+    epoch: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
 
 
 async def claim(kit: Kit, wanted: Sequence[Wanted], worker: WorkerId) -> Sequence[Claimed | Over | NotNow]:
@@ -74,6 +76,8 @@ def _claim_of(kit: Kit, wanted: Wanted, worker: WorkerId) -> Claim:
         lease_ms=kit.durations.lease_ms,
         timeout_ms=wanted.timeout_ms,
         clock_error_ms=kit.durations.clock_error_ms,
+        era=kit.era,
+        is_below=kit.era.is_below(wanted.epoch),
     )
 
 
@@ -92,10 +96,28 @@ async def _judge(
                 worker=change.worker,
             )
             return Claimed(execution=execution, sent_ms=sent_ms)
+        case Refused(old=old) if (other := _of_the_other_era(change)).decide(old) is not None:
+            return await _claimed_after_all(kit, wanted, other, sent_ms)
         case Refused(old=old):
             return await _repaired(kit, old, change.now)
         case Unknown():
             return NotNow(after_ms=kit.durations.heartbeat_ms)  # if it was ours, it is found held, and reaped in time
+
+
+def _of_the_other_era(change: Claim) -> Claim:
+    return replace(change, is_below=not change.is_below)
+
+
+async def _claimed_after_all(kit: Kit, wanted: Wanted, change: Claim, sent_ms: int) -> Claimed | Over | NotNow:
+    """Its hint was of another era than the item. An epoch only rises, so this comes twice at most.
+
+    The claims beside it stand, and their workers begin, whatever becomes of this one.
+    """
+    try:
+        return await _judge(kit, wanted, change, await kit.store.write(change), sent_ms)
+    except Unavailable as fault:
+        kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])
+        return NotNow(after_ms=kit.durations.heartbeat_ms)
 
 
 async def _repaired(kit: Kit, old: Execution | None, now: Instant) -> Over | NotNow:
@@ -121,6 +143,8 @@ async def _refused(kit: Kit, old: Execution | None, now: Instant) -> Over | NotN
     if old.run_deadline_at is not None and old.run_deadline_at <= now and old.lease_until is None:
         await expire(kit, old)
         return Over()
+    if kit.era.is_used_up(old.lease_epoch) and old.lease_until is None:
+        return Over()  # it starts no more in this installation, and ends at its run deadline
     match old.state:
         case State.RUNNING | State.CANCELLING:
             return await _held(kit, old, now)

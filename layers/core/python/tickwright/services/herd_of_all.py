@@ -4,8 +4,9 @@ A bucket is chosen by a hash of the job, so that any one is a fair sample of all
 not know who may ask. Promise: SEM-SCHED-21.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from tickwright.domain.herd import Herd, herd_of, scaled
 from tickwright.domain.instants import Instant
@@ -28,23 +29,29 @@ class HerdOfAll:
 async def herd_of_all(kit: Kit, since: Instant, until: Instant, *, heads_max: int = HEADS_MAX) -> HerdOfAll:
     """Read whole buckets up to the budget, count what is in them, and scale it to all."""
     heads, buckets_read, is_cut = await _sample(kit, Instant(until - 1), heads_max)
-    found = scaled(herd_of(heads, since, until), buckets_read, kit.buckets)
+    found = scaled(herd_of(heads, since, until), buckets_read, kit.buckets_read)
     herd = replace(found, truncated=found.truncated or is_cut)
-    return HerdOfAll(herd=herd, buckets_read=buckets_read, buckets=kit.buckets)
+    return HerdOfAll(herd=herd, buckets_read=buckets_read, buckets=kit.buckets_read)
 
 
 async def _sample(kit: Kit, until: Instant, heads_max: int) -> tuple[list[Head], int, bool]:
-    """The heads of the first buckets, how many buckets they are, and whether the first alone was too much."""
+    """The heads of some buckets, how many buckets they are, and whether the first alone was too much."""
     heads: list[Head] = []
-    for bucket in range(kit.buckets):
+    for number, bucket in enumerate(_spread(kit.buckets_read)):
         found, is_cut = await _bucket(kit, bucket, until, heads_max - len(heads))
-        if is_cut and bucket > 0:
+        if is_cut and number > 0:
             # A part of a bucket is no fair sample, since its heads are read in the order in which they are due.
-            return heads, bucket, False
+            return heads, number, False
         heads += found
         if is_cut or len(heads) == heads_max:
-            return heads, bucket + 1, is_cut
-    return heads, kit.buckets, False
+            return heads, number + 1, is_cut
+    return heads, kit.buckets_read, False
+
+
+def _spread(buckets: int) -> Iterator[int]:
+    """Every bucket once, far from the one before it: once the count was raised, the first hold more than the others."""
+    step = next(step for step in range(round(buckets * 0.618), buckets + 2) if gcd(step, buckets) == 1)
+    return (number * step % buckets for number in range(buckets))
 
 
 async def _bucket(kit: Kit, bucket: int, until: Instant, heads_max: int) -> tuple[Sequence[Head], bool]:

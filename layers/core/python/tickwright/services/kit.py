@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from tickwright.domain import limits
+from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.events import EventName, Happening
 from tickwright.domain.limits import Durations
 from tickwright.ports.clock import Clock
@@ -14,7 +15,10 @@ from tickwright.ports.telemetry import Telemetry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """The ports in one hand. `buckets` is the count for jobs created from now on; the loops read all of them."""
+    """The ports in one hand. `buckets` is the count for what is written from now on; the loops read `buckets_read`.
+
+    `served`: how many they read, where that is more. `era`: which epochs this installation hands out.
+    """
 
     store: Store
     queue: Queue
@@ -23,7 +27,14 @@ class Kit:
     telemetry: Telemetry
     durations: Durations = field(default_factory=Durations)
     buckets: int = 16
+    served: int = 0
+    era: Era = FIRST_ERA
     retention_s: int = limits.RETENTION_S_DEFAULT
+
+    @property
+    def buckets_read(self) -> int:
+        """How many buckets the loops look at: never fewer than are written to."""
+        return max(self.served, self.buckets)
 
     def emit(self, name: EventName, /, *, measured: dict[str, float] | None = None, **about: str) -> None:
         """Note one event."""

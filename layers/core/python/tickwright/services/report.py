@@ -130,7 +130,7 @@ async def _write_result(
                 return await _fail(kit, execution, later, now), EventName.EXECUTION_RETRYING
             return await _put_off(kit, execution, later, now, asked=result), EventName.EXECUTION_RETRYING
         case NotRun():
-            later = after_giving_back(result, execution, now=now)
+            later = after_giving_back(result, execution, now=now, era=kit.era)
             return await _put_off(kit, execution, later, now), EventName.EXECUTION_GIVEN_BACK
         case HandedOver():
             return await _hand_over(kit, execution, now, lease_until), EventName.EXECUTION_HANDED_OVER

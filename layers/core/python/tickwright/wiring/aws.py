@@ -20,8 +20,10 @@ from tickwright.adapters.targets.http import HttpRunner
 from tickwright.adapters.telemetry.logs import LogTelemetry
 from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_CLAIMS, OF_TROUBLE, Measured, MetricTelemetry
 from tickwright.domain import limits
+from tickwright.domain.epochs import Era
 from tickwright.domain.events import EventName
 from tickwright.domain.executions import Execution
+from tickwright.domain.ids import Epoch
 from tickwright.domain.lanes import Lane
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
@@ -62,6 +64,8 @@ def kit_from(settings: Settings) -> Kit:
         telemetry=LogTelemetry(),
         durations=limits.STANDARD if settings.scale == 1.0 else limits.STANDARD.scaled(settings.scale),
         buckets=settings.buckets,
+        served=settings.buckets_served,
+        era=Era(base=Epoch(settings.epoch_base)),
     )
 
 

@@ -15,6 +15,7 @@ from tickwright.adapters.targets.http import HttpRunner, SecretsOf, unsigned
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.domain import limits
+from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE
 from tickwright.ports.runner import Able, Runner
@@ -41,7 +42,12 @@ class EmbeddedKit(Kit):
 
 @asynccontextmanager
 async def embedded_kit(
-    path: Path | None, telemetry: Telemetry | None = None, *, scale: float = 1.0, buckets: int = 16
+    path: Path | None,
+    telemetry: Telemetry | None = None,
+    *,
+    scale: float = 1.0,
+    buckets: int = 16,
+    era: Era = FIRST_ERA,
 ) -> AsyncIterator[EmbeddedKit]:
     """A kit on one SQLite file, or on memory alone if `path` is None.
 
@@ -61,6 +67,7 @@ async def embedded_kit(
             telemetry=telemetry or MemoryTelemetry(),
             durations=limits.STANDARD if scale == 1.0 else limits.STANDARD.scaled(scale),
             buckets=buckets,
+            era=era,
         )
     finally:
         await database.close()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from tickwright.domain import limits
+from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.executions import ErrorSummary, Execution, Noted, Owed, Reason
 from tickwright.domain.ids import Epoch, ExecutionRef, WorkerId
 from tickwright.domain.instants import Instant
@@ -107,7 +108,11 @@ class Insert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Give an execution to one worker for one attempt, and fence every earlier holder."""
+    """Give an execution to one worker for one attempt, and fence every earlier holder.
+
+    `is_below`: it was last claimed in an era before this one, or never, and its epoch goes up to this one's base first.
+    Only the item says so, and a write knows no maximum: whoever guessed wrong tries the other one.
+    """
 
     ref: ExecutionRef
     worker: WorkerId
@@ -116,6 +121,8 @@ class Claim:
     lease_ms: int
     timeout_ms: int
     clock_error_ms: int
+    era: Era = FIRST_ERA
+    is_below: bool = False
 
     @property
     def deadline_at(self) -> Instant:
@@ -132,11 +139,13 @@ class Claim:
         by = By(now=self.now, clock_error_ms=self.clock_error_ms)
         if old is None or not permitted(old, Event.CLAIM, State.RUNNING, by):
             return None
+        if self.era.is_below(old.lease_epoch) is not self.is_below or self.era.is_used_up(old.lease_epoch):
+            return None
         return replace(
             old,
             state=State.RUNNING,
             reason=None,
-            lease_epoch=Epoch(old.lease_epoch + 1),
+            lease_epoch=self.era.after(old.lease_epoch),
             attempt=old.attempt + 1,
             lease_owner=self.worker,
             claim_token=self.token,

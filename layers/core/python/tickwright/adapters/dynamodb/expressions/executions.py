@@ -14,7 +14,7 @@ INSERT = Write(
 CLAIM = Write(
     says="Give an execution to one worker: the epoch rises, which fences every earlier holder, and the attempt counts.",
     condition="""
-        #attempt < #maxAttempts
+        #attempt < #maxAttempts AND #leaseEpoch >= :base AND #leaseEpoch < :highest
         AND (#state = :queued
              OR (#state = :retry AND #retryAt <= :now AND attribute_not_exists(#waitKey))
              OR (#state = :running AND #leaseUntil < :leaseOver))
@@ -22,6 +22,28 @@ CLAIM = Write(
     update="""
         SET #state = :running,
             #leaseEpoch = #leaseEpoch + :one,
+            #attempt = #attempt + :one,
+            #leaseOwner = :worker,
+            #claimToken = :token,
+            #leaseUntil = :leaseUntil,
+            #deadlineAt = :deadlineAt,
+            #startedAt = if_not_exists(#startedAt, :now)
+        REMOVE #reason, #retryAt, #waitKey, #waitAt
+    """,
+    moves=(Event.CLAIM, State.RUNNING),
+    batched=False,
+)
+CLAIM_FROM_BELOW = Write(
+    says="The same of what an installation before this one left: its epoch goes above all that one may have given out.",
+    condition="""
+        #attempt < #maxAttempts AND #leaseEpoch < :base
+        AND (#state = :queued
+             OR (#state = :retry AND #retryAt <= :now AND attribute_not_exists(#waitKey))
+             OR (#state = :running AND #leaseUntil < :leaseOver))
+    """,
+    update="""
+        SET #state = :running,
+            #leaseEpoch = :raised,
             #attempt = #attempt + :one,
             #leaseOwner = :worker,
             #claimToken = :token,

@@ -35,7 +35,7 @@ def insert(change: Insert) -> Request:
 
 
 def claim(change: Claim) -> Request:
-    """A claim, whichever state it finds."""
+    """A claim, whichever state it finds, by the era that it expects there."""
     values = {
         "worker": wire.text(change.worker),
         "token": wire.text(change.token),
@@ -43,8 +43,12 @@ def claim(change: Claim) -> Request:
         "leaseOver": lease_over(change.now, change.clock_error_ms),
         "leaseUntil": wire.number(change.lease_until),
         "deadlineAt": wire.number(change.deadline_at),
+        "base": wire.number(change.era.base),
     }
-    return of_execution(change.ref, expressions.CLAIM, values)
+    if change.is_below:
+        raised = {"raised": wire.number(change.era.after(change.era.base))}
+        return of_execution(change.ref, expressions.CLAIM_FROM_BELOW, values | raised)
+    return of_execution(change.ref, expressions.CLAIM, values | {"highest": wire.number(change.era.highest)})
 
 
 def heartbeat(change: Heartbeat) -> Request:
