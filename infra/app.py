@@ -13,9 +13,10 @@ from infra.settings import Settings
 from infra.stacks.api import ApiStack
 from infra.stacks.core import CoreStack
 from infra.stacks.data import DataStack
+from infra.stacks.observability import ObservabilityStack
 from infra.stacks.workers import WorkersStack
 
-STACKS = ("Data", "Core", "Api", "Workers")
+STACKS = ("Data", "Core", "Api", "Workers", "Observability")
 
 
 def build_app(
@@ -30,7 +31,10 @@ def build_app(
     workers = WorkersStack(app, f"{prefix}-Workers", settings=settings, parts=core.parts)
     # The API says where the workers' logs are.
     api = ApiStack(app, f"{prefix}-Api", settings=settings, parts=core.parts, log_groups=workers.log_groups)
-    stacks = dict(zip(STACKS, (data, core, api, workers), strict=True))
+    observability = ObservabilityStack(
+        app, f"{prefix}-Observability", settings=settings, data=data, core=core, workers=workers, api=api
+    )
+    stacks = dict(zip(STACKS, (data, core, api, workers, observability), strict=True))
     for stack in stacks.values():
         cdk.Tags.of(stack).add("tickwright:stage", settings.stage)
     if silenced:

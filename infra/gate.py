@@ -21,6 +21,7 @@ from infra.app import build_app
 from infra.context import ROOT, context_of_cdk_json
 from infra.parity import compare
 from infra.policy.acknowledgements import ACKNOWLEDGED
+from infra.policy.alarm_checks import check_alarms
 from infra.policy.checks import Finding, check
 from infra.policy.container_checks import check_containers
 from infra.policy.packages import check_packages
@@ -58,6 +59,7 @@ def _findings_of(settings: Settings) -> Iterator[Finding]:
     templates = read(outdir)
     yield from check(templates)
     yield from check_containers(templates)
+    yield from check_alarms(templates)
     if "missing" in json.loads((outdir / "manifest.json").read_text(encoding="utf-8")):
         yield Finding("lookup", settings.stage, "needs an account to be synthesised")
 

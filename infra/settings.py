@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from infra.alarm_settings import QUEUE_DELAY_S_MAX, AlarmSettings
 from infra.fleet_settings import FleetSettings, ImageSettings, ServiceSettings
 from infra.packaging_settings import LAMBDA, Packaging
 
@@ -107,6 +108,7 @@ class Settings:
     # The roles that the task definitions among them give their containers.
     target_roles: tuple[str, ...] = ()
     packaging: Packaging = LAMBDA
+    alarms: AlarmSettings = field(default_factory=AlarmSettings)
     # How many buckets the loops look at, where that is more than are written to: raised a deployment before `buckets`.
     buckets_served: int = 0
     # Where the epochs of this installation begin: with each recovery as many higher as the one before may have used.
@@ -131,6 +133,7 @@ class Settings:
         assert self.fleet.lanes == set(LANES)
         self._check_reservations()
         self._check_targets()
+        self._check_alarms()
 
     @property
     def functions(self) -> Mapping[str, FunctionSettings]:
@@ -166,6 +169,13 @@ class Settings:
             assert not resource.startswith("*"), arn
         assert all(":iam::" in arn for arn in self.target_roles)
         assert sum(len(pattern) for pattern in patterns) <= TARGETS_CHARS_MAX
+
+    def _check_alarms(self) -> None:
+        """Of lanes that exist; a hint that waits while its run goes on, or until its time, is no news."""
+        alarms = self.alarms
+        assert {*alarms.dispatch_lag_ms, *alarms.oldest_hint_s} <= set(LANES)
+        for age_s in alarms.oldest_hint_s.values():
+            assert age_s > self.worker.timeout_s + QUEUE_DELAY_S_MAX
 
 
 def arns_among(patterns: Iterable[str]) -> list[str]:

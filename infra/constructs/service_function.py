@@ -40,6 +40,7 @@ class ServiceFunction(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, role: Role, settings: Settings, parts: Parts) -> None:
         super().__init__(scope, construct_id)
         self._role = role
+        self.name = role.name
         self.log_group = own_log_group(self, "Logs", settings=settings)
         self.function = lambda_.Function(
             self,

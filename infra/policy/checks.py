@@ -29,6 +29,10 @@ RIGHTS_ON_EVERYTHING = frozenset(
 RIGHT_ON_MACHINES = "ecs:UpdateTaskProtection"
 RIGHTS_WITHOUT_NAMES = RIGHTS_ON_EVERYTHING | {RIGHT_ON_MACHINES}
 
+# It says "Unauthorized" by raising, as API Gateway asks it to: its errors are the callers' (infra/stacks/api.py counts
+# its own).
+REFUSES_BY_FAILING = frozenset({"authorizer"})
+
 # The rights that follow the targets a stage allows (infra/constructs/target_rights.py).
 SID_OF_TARGETS = "Target"
 
@@ -132,6 +136,13 @@ def functions_say_all(templates: Templates) -> Iterator[Finding]:
         yield Finding("function-role", str(shared), "is shared by functions")
 
 
+def logs_end(templates: Templates) -> Iterator[Finding]:
+    """Nothing is kept for ever because nobody said for how long."""
+    for address, group in templates.of_type("AWS::Logs::LogGroup"):
+        if "RetentionInDays" not in group.get("Properties", {}):
+            yield Finding("logs-retention", str(address), "is kept for ever")
+
+
 def functions_have_the_environment(templates: Templates) -> Iterator[Finding]:
     """Exactly the agreed variables: a misspelt one would be found by the first invocation only."""
     for address, function in templates.of_type(FUNCTION):
@@ -205,6 +216,7 @@ CHECKS: tuple[Check, ...] = (
     mappings_report_each_message,
     reservations_cover_mappings,
     functions_say_all,
+    logs_end,
     functions_have_the_environment,
     minutes_are_not_repeated,
     rights_are_named,

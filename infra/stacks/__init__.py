@@ -1,1 +1,5 @@
-"""Which stacks an installation has. Arrows point one way: data <- core <- workers <- api; storage outlives compute."""
+"""Which stacks an installation has, and which stands on which.
+
+Arrows point one way: data <- core <- workers <- api <- observability; storage outlives compute. There is no stack of a
+console: there is none to be served yet.
+"""

@@ -15,6 +15,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infra.constructs.log_group import own_log_group
+from infra.constructs.measures import AUTHORIZER_FAILURES, NAMESPACE
 from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
 from infra.environment import CLAIM_SEATS, LOG_GROUPS, PAGE_SECRET
@@ -28,6 +29,9 @@ OPEN_PATHS = ("health", "openapi.json")
 BEARER = "^[Bb][Ee][Aa][Rr][Ee][Rr] +[A-Za-z0-9._~+/=-]{1,256} *$"
 # The most that a regional REST API waits for its function.
 INTEGRATION_TIMEOUT_S = 29
+
+# What API Gateway says of an authorizer that gave no answer.
+_AUTHORIZER_FAILURES = ("FAILURE", "CONFIGURATION_ERROR")
 
 _ACCESS_LOG = {
     "requestId": "$context.requestId",
@@ -75,7 +79,9 @@ class ApiStack(cdk.Stack):
         api = self._function("Api", Role(name="api", description="The HTTP API", own_variables=own_variables), parts)
         looks_up = Role(name="authorizer", description="Finds the tenant and the scopes of an API key")
         authorizer = self._function("Authorizer", looks_up, parts)
+        self.functions = (api, claim, authorizer)
         gateway = self._gateway()
+        self.gateway = gateway
         add_problem_responses(gateway)
         self._routes(gateway, api=api, claim=claim, authorizer=authorizer)
         cdk.CfnOutput(self, "Url", value=gateway.url, description="The base URL of the HTTP API")
@@ -97,6 +103,7 @@ class ApiStack(cdk.Stack):
     def _gateway(self) -> apigateway.RestApi:
         door = self._settings.api_gateway
         access_log = own_log_group(self, "AccessLog", settings=self._settings)
+        self._count_failures_of_the_authorizer(access_log)
         gateway = apigateway.RestApi(
             self,
             "Gateway",
@@ -120,6 +127,22 @@ class ApiStack(cdk.Stack):
         if door.sets_account_log_role:
             gateway.deployment_stage.node.add_dependency(self._account_log_role())
         return gateway
+
+    def _count_failures_of_the_authorizer(self, access_log: logs.LogGroup) -> None:
+        """It refuses a key by failing, as API Gateway has it: its own errors do not tell who was at fault."""
+        failed = logs.FilterPattern.any(
+            *(logs.FilterPattern.string_value("$.error", "=", f"AUTHORIZER_{kind}") for kind in _AUTHORIZER_FAILURES)
+        )
+        logs.MetricFilter(
+            self,
+            "AuthorizerFailures",
+            log_group=access_log,
+            filter_pattern=failed,
+            metric_namespace=NAMESPACE,
+            metric_name=f"{AUTHORIZER_FAILURES}-{self._settings.stage}",
+            metric_value="1",
+            default_value=0,
+        )
 
     def _account_log_role(self) -> apigateway.CfnAccount:
         """An account has one; it stays when the stack goes, since other APIs of the account may log through it."""

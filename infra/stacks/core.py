@@ -27,25 +27,33 @@ class CoreStack(cdk.Stack):
         dead_executions = plain_queue(self, "DeadExecutions", logical_id="QueueDeadExecutions")
         # What nobody could take of the pools of tenants, whose queues are made when they are put.
         pools_undelivered = plain_queue(self, "PoolsUndelivered", logical_id="QueuePoolsUndelivered")
+        lanes, fargate_lanes = self._lanes("", lambda_s), self._lanes("Fargate", VISIBILITY_OF_FLEET_S)
+        # Where what nobody could take ends, by what the queue is called.
+        self.undelivered: Mapping[str, sqs.Queue] = {
+            **{f"{lane.capitalize()}Undelivered": each.undelivered for lane, each in lanes.items()},
+            **{f"Fargate{lane.capitalize()}Undelivered": each.undelivered for lane, each in fargate_lanes.items()},
+            "PoolsUndelivered": pools_undelivered,
+        }
         queues = Queues(
-            lanes=self._lanes("", lambda_s),
-            fargate_lanes=self._lanes("Fargate", VISIBILITY_OF_FLEET_S),
+            lanes={lane: each.queue for lane, each in lanes.items()},
+            fargate_lanes={lane: each.queue for lane, each in fargate_lanes.items()},
             dead_executions=dead_executions,
             pools_undelivered=pools_undelivered,
         )
         self.parts = Parts.of(data, settings=settings, queues=queues)
-        self._loops(settings)
+        self.scheduler, self.watch = self._loops(settings)
+        self.functions = (self.scheduler, self.watch)
         self._say_environment(settings)
 
-    def _lanes(self, pool: str, visibility_s: int) -> Mapping[str, sqs.Queue]:
+    def _lanes(self, pool: str, visibility_s: int) -> Mapping[str, ReadyQueue]:
         """The ready queues of a pool of the platform's; those of `lambda`, which came first, have the bare names."""
         names = {lane: f"{pool}{lane.capitalize()}" for lane in LANES}
         return {
-            lane: ReadyQueue(self, f"{name}Lane", name=f"Queue{name}", visibility_s=visibility_s).queue
+            lane: ReadyQueue(self, f"{name}Lane", name=f"Queue{name}", visibility_s=visibility_s)
             for lane, name in names.items()
         }
 
-    def _loops(self, settings: Settings) -> None:
+    def _loops(self, settings: Settings) -> tuple[ServiceFunction, ServiceFunction]:
         scheduler = ServiceFunction(
             self,
             "Scheduler",
@@ -62,6 +70,7 @@ class CoreStack(cdk.Stack):
             parts=self.parts,
         )
         MinuteRule(self, "WatchMinute", function=watch.function, slots=1)
+        return scheduler, watch
 
     def _say_environment(self, settings: Settings) -> None:
         """For the commands of the operator, who finds an installation by its stage; nothing of it is secret."""

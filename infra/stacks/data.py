@@ -4,7 +4,9 @@ Must not know who reads or writes them (infra/policy/grants.py does). Keys and a
 docs/data-model.md. Tests create their tables from this stack's template, so what is tested is what is deployed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -97,6 +99,12 @@ _TABLES = (
 )
 
 
+# The indexes of each table, by its name.
+INDEXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {table.name: tuple(index.name for index in table.indexes) for table in _TABLES}
+)
+
+
 class DataStack(cdk.Stack):
     """The tables; everything else of an installation can be torn down and built again."""
 
@@ -105,6 +113,7 @@ class DataStack(cdk.Stack):
         self._settings = settings.tables
         self.termination_protection = settings.tables.retained
         tables = {table.name: self._table(table) for table in _TABLES}
+        self.tables: Mapping[str, dynamodb.TableV2] = tables
         self.jobs = tables[JOBS]
         self.executions = tables[EXECUTIONS]
         self.journal = tables[JOURNAL]

@@ -51,6 +51,7 @@ class WorkersStack(cdk.Stack):
                 report_batch_item_failures=True,
                 metrics_config=lambda_.MetricsConfig(metrics=[lambda_.MetricType.EVENT_COUNT]),
             )
+        self.functions = (worker,)
         fleet = Fleet(self, "Fleet", settings=settings, parts=parts)
         # Whatever a worker of the platform says of an execution is in one of these.
         self.log_groups = (worker.log_group, *(service.log_group for service in fleet.services.values()))

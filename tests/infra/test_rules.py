@@ -83,6 +83,10 @@ BROKEN: dict[str, tuple[str, Break]] = {
     "function-explicit": ("Core", without("Timeout", of=function)),
     "function-tracing": ("Core", without("TracingConfig", of=function)),
     "function-logs": ("Core", without("LoggingConfig", of=function)),
+    "logs-retention": (
+        "Api",
+        lambda api: resource(api, "AWS::Logs::LogGroup", "AccessLog").pop("RetentionInDays"),
+    ),
     "function-role": ("Core", share_a_role),
     "function-assertions": ("Core", lambda core: variables(core).update(PYTHONOPTIMIZE="1")),
     "function-environment": (
@@ -132,6 +136,6 @@ def test_no_check_is_without_a_proof() -> None:
     """Every rule name in the checks is broken once above."""
     names = {constant for each in CHECKS for constant in each.__code__.co_consts if isinstance(constant, str)}
 
-    rules = {name for name in names if re.fullmatch(r"(queue|mapping|function|minute|rights|table)-[a-z-]+", name)}
+    rules = {name for name in names if re.fullmatch(r"(queue|mapping|function|logs|minute|rights|table)-[a-z-]+", name)}
 
     assert rules == set(BROKEN)

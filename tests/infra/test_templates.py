@@ -50,7 +50,7 @@ def test_no_template_needs_an_account_to_be_made(tmp_path: Path) -> None:
 
 
 def test_dependencies_between_stacks_point_one_way(prod: Templates) -> None:
-    """Data <- Core <- Workers <- Api: storage stands alone, and compute can be torn down and built again."""
+    """Data <- Core <- Workers <- Api <- Observability: storage stands alone, compute can be built again."""
     imports = {
         stack.rpartition("-")[2]: {
             name.rpartition(":")[0].rpartition("-")[2]
@@ -65,6 +65,7 @@ def test_dependencies_between_stacks_point_one_way(prod: Templates) -> None:
         "Workers": {"Data", "Core"},
         # Where the workers' logs are.
         "Api": {"Data", "Core", "Workers"},
+        "Observability": {"Data", "Core", "Workers", "Api"},
     }
 
 

@@ -1,0 +1,57 @@
+"""When an installation calls somebody, and whom.
+
+Must not know CDK. What each alarm means and what to do about it is in docs/operations.md; every number has its reason
+beside it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+# A hint stays in its queue while its run goes on, and may be sent this long before its time: no age below both is news.
+QUEUE_DELAY_S_MAX = 900
+# CloudWatch keeps a metric's seconds for three hours; an alarm looks back over a day at most.
+LAG_MS_MAX = 3_600_000
+
+_TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmSettings:
+    """Thresholds, by lane where lanes promise different things. A lane that is not named has no such alarm.
+
+    `topic_arn`: the SNS topic that is told when an alarm begins and when it ends; without one they are only shown.
+    `runbook`: where people read docs/operations.md; an address of their own copy, or the path in this repository.
+    """
+
+    topic_arn: str | None = None
+    runbook: str = "docs/operations.md"
+    # The 99th percentile of a minute's starts: a tenant's second is kept in the lanes that promise it. What may wait is
+    # late when it no longer gains.
+    dispatch_lag_ms: Mapping[str, int] = field(
+        default_factory=lambda: MappingProxyType({"high": 1_000, "normal": 1_000, "low": 60_000})
+    )
+    # Of a pool `lambda` lane. A run of 14 minutes and a delay of 15 are no news; half an hour is.
+    oldest_hint_s: Mapping[str, int] = field(
+        default_factory=lambda: MappingProxyType({"high": 2_000, "normal": 2_000, "low": 7_200, "backfill": 86_400})
+    )
+    # Copies of runs that died, in five minutes. A tenant's mistake is no trouble of the platform: many of them may be.
+    dead_letters: int = 1
+    # Invocations that failed, of one function, in five minutes: none does on purpose.
+    function_errors: int = 1
+    # The share of requests that were answered 5xx, in five minutes.
+    api_errors_percent: float = 1.0
+    # Requests of the store or the queues that failed after all tries, in five minutes: a few are a weather of AWS's.
+    faults: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse an alarm that could not ring, or that would always."""
+        assert self.topic_arn is None or _TOPIC.fullmatch(self.topic_arn)
+        assert self.runbook
+        assert "#" not in self.runbook  # a heading follows
+        assert self.dispatch_lag_ms  # how late runs start is what an installation is for
+        for lag_ms in self.dispatch_lag_ms.values():
+            assert 1 <= lag_ms <= LAG_MS_MAX
+        assert min(self.dead_letters, self.function_errors, self.faults) >= 1
+        assert 0 < self.api_errors_percent < 100

@@ -1,0 +1,122 @@
+"""The alarms of what runs: functions that fail or are throttled, loops that are silent, an API that answers 5xx.
+
+Must not know what a function does, beyond those two whose silence is an alarm of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
+
+from infra.alarm_settings import AlarmSettings
+from infra.constructs import measures
+from infra.constructs.alarm import FIVE_MINUTES, MINUTE, Alarms, Condition
+from infra.constructs.service_function import ServiceFunction
+from infra.policy.checks import REFUSES_BY_FAILING
+from infra.policy.runbook import Runbook
+
+_SILENT_MINUTES = 3
+_WATCH_SILENT_MINUTES = 5
+
+
+def ring_for_functions(alarms: Alarms, settings: AlarmSettings, functions: Iterable[ServiceFunction]) -> None:
+    """Each that fails, and each that Lambda does not start for want of concurrency."""
+    for each in functions:
+        name = each.name.capitalize()
+        if each.name not in REFUSES_BY_FAILING:
+            alarms.ring(
+                f"{name}FunctionErrors",
+                Condition(metric=each.function.metric_errors(period=FIVE_MINUTES), threshold=settings.function_errors),
+                runbook=Runbook.A_FUNCTION_FAILS,
+                says=f"The function {each.name} has failed, or ran into its time limit.",
+            )
+        alarms.ring(
+            f"{name}FunctionThrottles",
+            Condition(metric=each.function.metric_throttles(period=FIVE_MINUTES), threshold=1, of=2, periods=3),
+            runbook=Runbook.A_FUNCTION_IS_THROTTLED,
+            says=f"Lambda did not start the function {each.name}: its concurrency, or the account's, is used up.",
+        )
+
+
+def ring_for_loops(alarms: Alarms, *, stage: str, watch: ServiceFunction) -> None:
+    """What has to be heard each minute: that the scheduler serves buckets, and that the watch is started."""
+    served = measures.own("BucketsServed", stage=stage, statistic="Sum")
+    alarms.ring(
+        "SchedulerSilent",
+        Condition(metric=served, threshold=1, of=_SILENT_MINUTES, periods=_SILENT_MINUTES, below=True),
+        runbook=Runbook.SCHEDULER_IS_SILENT,
+        says=f"No scheduler has looked at a bucket for {_SILENT_MINUTES} minutes: nothing is fired.",
+    )
+    started = watch.function.metric_invocations(period=MINUTE)
+    alarms.ring(
+        "WatchSilent",
+        Condition(metric=started, threshold=1, of=_WATCH_SILENT_MINUTES, periods=_WATCH_SILENT_MINUTES, below=True),
+        runbook=Runbook.WATCH_IS_SILENT,
+        says=f"The watch was not started for {_WATCH_SILENT_MINUTES} minutes: what a dead worker left stays undone.",
+    )
+
+
+def ring_for_trouble(alarms: Alarms, settings: AlarmSettings, *, stage: str) -> None:
+    """What the product itself says of its faults, and of those of AWS."""
+    bugs = measures.own("Bugs", stage=stage, statistic="Sum", period=FIVE_MINUTES)
+    alarms.ring(
+        "Bugs",
+        Condition(metric=bugs, threshold=1),
+        runbook=Runbook.A_BUG_OF_OURS,
+        says="The product has met a fault of its own: one run, or one bucket, waits.",
+    )
+    faults = measures.own("Faults", stage=stage, statistic="Sum", period=FIVE_MINUTES)
+    alarms.ring(
+        "Faults",
+        Condition(metric=faults, threshold=settings.faults, of=2, periods=2),
+        runbook=Runbook.AWS_DOES_NOT_ANSWER,
+        says=f"{settings.faults} requests of tables or queues or more failed within five minutes, after all tries.",
+    )
+
+
+def ring_for_tables(
+    alarms: Alarms, tables: Mapping[str, dynamodb.TableV2], indexes: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Each table and each index: an index that cannot keep up refuses the writes of its table."""
+    for name, table in tables.items():
+        for index in (None, *indexes[name]):
+            what = name if index is None else f"{name} by {index}"
+            alarms.ring(
+                f"{name}{'' if index is None else index.capitalize()}Throttles",
+                Condition(metric=measures.throttles(name, table.table_name, index), threshold=1, of=2, periods=3),
+                runbook=Runbook.STORE_REFUSES_FOR_HEAT,
+                says=f"DynamoDB has refused requests of {what} for their number.",
+            )
+
+
+def ring_for_the_door(alarms: Alarms, settings: AlarmSettings, gateway: apigateway.RestApi, *, stage: str) -> None:
+    """What callers meet: 5xx, and an authorizer that cannot say who they are."""
+    failed = measures.of_api(
+        "5XXError", gateway.rest_api_name, gateway.deployment_stage.stage_name, statistic="Average"
+    )
+    alarms.ring(
+        "ApiAnswers5xx",
+        Condition(metric=_percent(failed), threshold=settings.api_errors_percent, of=2, periods=3),
+        runbook=Runbook.API_ANSWERS_5XX,
+        says=f"{settings.api_errors_percent} % of the requests or more were answered 5xx.",
+    )
+    unanswered = cloudwatch.Metric(
+        namespace=measures.NAMESPACE,
+        metric_name=f"{measures.AUTHORIZER_FAILURES}-{stage}",
+        statistic="Sum",
+        period=cdk.Duration.minutes(5),
+    )
+    alarms.ring(
+        "AuthorizerFails",
+        Condition(metric=unanswered, threshold=settings.function_errors),
+        runbook=Runbook.AUTHORIZER_FAILS,
+        says="The authorizer gave API Gateway no answer: callers with good keys are answered 503.",
+    )
+
+
+def _percent(share: cloudwatch.Metric) -> cloudwatch.MathExpression:
+    return cloudwatch.MathExpression(
+        expression="100 * share", using_metrics={"share": share}, period=FIVE_MINUTES, label="% answered 5xx"
+    )

@@ -1,0 +1,71 @@
+"""The alarms of what waits: runs that start late, hints that grow old, lanes that nobody serves, what was given up.
+
+Must not know who sends or receives.
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import aws_sqs as sqs
+
+from infra.alarm_settings import AlarmSettings
+from infra.constructs import measures
+from infra.constructs.alarm import FIVE_MINUTES, Alarms, Condition
+from infra.parts import Queues
+from infra.policy.runbook import Runbook
+
+_AGE, _VISIBLE, _SENT = (
+    "ApproximateAgeOfOldestMessage",
+    "ApproximateNumberOfMessagesVisible",
+    "NumberOfMessagesSent",
+)
+_UNSERVED_MINUTES = 10
+
+
+def ring_for_lanes(alarms: Alarms, settings: AlarmSettings, *, queues: Queues, stage: str) -> None:
+    """Of each lane: how late its runs start, and whether anybody takes what waits in it."""
+    for lane, lag_ms in settings.dispatch_lag_ms.items():
+        # Three bad minutes of five: one cold start in a quiet hour is no news.
+        alarms.ring(
+            f"DispatchLag{lane.capitalize()}",
+            Condition(metric=measures.dispatch_lag(stage, lane), threshold=lag_ms, of=3, periods=5),
+            runbook=Runbook.RUNS_START_LATE,
+            says=f"One start in a hundred of the lane {lane} is {lag_ms} ms late, or later.",
+        )
+    for lane, age_s in settings.oldest_hint_s.items():
+        age = measures.of_queue(queues.lanes[lane], _AGE, statistic="Maximum", label=lane)
+        alarms.ring(
+            f"OldestHint{lane.capitalize()}",
+            Condition(metric=age, threshold=age_s, of=3, periods=3),
+            runbook=Runbook.HINTS_GROW_OLD,
+            says=f"A hint of the lane {lane} is {age_s} s old, or older.",
+        )
+    for lane, queue in queues.fargate_lanes.items():
+        # Hints of the fleet are as old as its longest run, twelve hours: their age says nothing.
+        alarms.ring(
+            f"FleetUnserved{lane.capitalize()}",
+            Condition(metric=measures.unserved(queue), threshold=1, of=_UNSERVED_MINUTES, periods=_UNSERVED_MINUTES),
+            runbook=Runbook.NOBODY_SERVES_A_LANE,
+            says=f"Hints of the fleet's lane {lane} wait, and none was taken for {_UNSERVED_MINUTES} minutes.",
+        )
+
+
+def ring_for_what_is_lost_sight_of(
+    alarms: Alarms, settings: AlarmSettings, *, dead: sqs.IQueue, undelivered: Mapping[str, sqs.Queue]
+) -> None:
+    """Runs that died, and hints that were received so often without an end that they were set aside."""
+    letters = measures.of_queue(dead, _SENT, statistic="Sum", label="dead", period=FIVE_MINUTES)
+    # Sent rather than there: letters stay for fourteen days, and the alarm is to end when no more come.
+    alarms.ring(
+        "DeadLetters",
+        Condition(metric=letters, threshold=settings.dead_letters),
+        runbook=Runbook.RUNS_DIE,
+        says=f"{settings.dead_letters} runs or more died within five minutes.",
+    )
+    for name, queue in undelivered.items():
+        there = measures.of_queue(queue, _VISIBLE, statistic="Maximum", label=name, period=FIVE_MINUTES)
+        alarms.ring(
+            name,
+            Condition(metric=there, threshold=1),
+            runbook=Runbook.HINTS_WERE_GIVEN_UP,
+            says=f"The queue {name} is not empty.",
+        )

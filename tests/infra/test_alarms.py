@@ -1,0 +1,214 @@
+"""Alarms: for whatever can go wrong, on metrics that exist, and with a page that says what to do."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from infra.alarm_settings import AlarmSettings
+from infra.constructs.measures import NAMESPACE
+from infra.context import ROOT
+from infra.policy.alarm_checks import ALARM, check_alarms
+from infra.policy.runbook import Runbook
+from infra.policy.templates import Templates
+from infra.settings import LANES, STAGES, Settings
+from tests.infra.conftest import Synthesise
+from tickwright.adapters.telemetry import metrics as written
+
+PROD = STAGES["prod"]
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:on-call"
+
+
+def alarms_of(templates: Templates) -> dict[str, dict[str, Any]]:
+    """Every alarm, by the name it has in its stack."""
+    found = {}
+    for address, alarm in templates.of_type(ALARM):
+        if name := re.fullmatch(r"(\w+?)[0-9A-F]{8}", address.logical_id):
+            found[name[1]] = alarm["Properties"]
+    return found
+
+
+def with_alarms(**changes: Any) -> Settings:  # noqa: ANN401 - fields of several types
+    return replace(PROD, alarms=replace(PROD.alarms, **changes))
+
+
+# --- rules --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("stage", STAGES)
+def test_whatever_can_go_wrong_in_a_stage_calls_somebody(stages: Mapping[str, Templates], stage: str) -> None:
+    """Each queue, function, table and index has its alarm, and each alarm its page."""
+    assert alarms_of(stages[stage])
+    assert check_alarms(stages[stage]) == []
+
+
+Resources = dict[str, Any]
+
+
+def without_alarms_on(word: str) -> Callable[[Resources], None]:
+    def take_away(resources: Resources) -> None:
+        for name in [name for name in resources if re.match(word, name)]:
+            del resources[name]
+
+    return take_away
+
+
+def say_nothing(resources: Resources) -> None:
+    alarm = next(each for each in resources.values() if each["Type"] == ALARM)
+    alarm["Properties"]["AlarmDescription"] = "See docs/operations.md#a-section-that-nobody-wrote"
+
+
+BROKEN: dict[str, tuple[str, Callable[[Resources], None]]] = {
+    "alarm-runbook": ("", say_nothing),
+    "alarm-queue of a lane": ("QueueHigh", without_alarms_on("OldestHintHigh")),
+    "alarm-queue of the fleet": ("QueueFargateLow", without_alarms_on("FleetUnservedLow")),
+    "alarm-queue of what was given up": ("QueueNormalUndelivered", without_alarms_on("NormalUndelivered")),
+    "alarm-queue of the dead": ("QueueDeadExecutions", without_alarms_on("DeadLetters")),
+    "alarm-function by errors": ("Scheduler", without_alarms_on("SchedulerFunctionErrors")),
+    "alarm-function by throttles": ("Worker", without_alarms_on("WorkerFunctionThrottles")),
+    "alarm-function by what it counts itself": ("Authorizer", without_alarms_on("AuthorizerFails")),
+    "alarm-table": ("Journal", without_alarms_on("JournalThrottles")),
+    "alarm-table of an index": ("Jobs", without_alarms_on("JobsDueThrottles")),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_rule_for_alarms_finds_what_has_none(prod: Templates, broken: str) -> None:
+    """A check that cannot fail guards nothing."""
+    where, how = BROKEN[broken]
+    copy = json.loads(json.dumps(prod.by_stack))
+    how(copy["Tickwright-prod-Observability"]["Resources"])
+
+    findings = check_alarms(Templates(copy))
+
+    assert {finding.rule for finding in findings} == {broken.partition(" ")[0]}
+    assert all(where in finding.where for finding in findings)
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+def sections() -> dict[str, str]:
+    """The page's sections on alarms, by their headings."""
+    part = PAGE.partition("\n## Alarms\n")[2].partition("\n## ")[0]
+    texts = re.split(r"^### (.+)$", part, flags=re.MULTILINE)
+    return dict(zip(texts[1::2], texts[2::2], strict=True))
+
+
+def test_every_alarm_has_its_section_and_every_section_its_alarm(prod: Templates) -> None:
+    """Nobody is called to a page that is not there, and no page waits for a call that never comes."""
+    linked = {alarm["AlarmDescription"].rpartition("#")[2] for alarm in alarms_of(prod).values()}
+
+    assert set(sections()) == {entry.value for entry in Runbook}
+    assert linked == {entry.anchor for entry in Runbook}
+
+
+@pytest.mark.parametrize("heading", [entry.value for entry in Runbook])
+def test_a_section_says_what_it_means_what_to_look_at_and_what_to_do(heading: str) -> None:
+    """In this order, each worth a line."""
+    means, look, do = re.split(r"\*(?:Look at|Do)\*", sections()[heading])
+
+    assert all(len(part.split()) > 5 for part in (means, look, do))
+
+
+def test_an_owner_s_own_copy_of_the_page_is_linked(synthesise: Synthesise) -> None:
+    """Whoever is called does not have this repository at hand."""
+    templates = synthesise(with_alarms(runbook="https://wiki.example.com/tickwright"))
+
+    for alarm in alarms_of(templates).values():
+        assert "https://wiki.example.com/tickwright#" in alarm["AlarmDescription"]
+
+
+# --- what is measured ---------------------------------------------------------------------------------------------
+def measured(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics of an alarm."""
+    if "MetricName" in alarm:
+        return [alarm]
+    return [each["MetricStat"]["Metric"] for each in alarm["Metrics"] if "MetricStat" in each]
+
+
+def test_alarms_on_the_product_s_own_metrics_watch_what_it_writes(prod: Templates) -> None:
+    """By name and dimensions: an alarm on a metric that nobody writes would never ring."""
+    kinds = (written.OF_CLAIMS, written.OF_BUCKETS, written.OF_TROUBLE)
+    wrote = {(metric.name, ("Stage", *one.by)) for kind in kinds for one in kind.values() for metric in one.metrics}
+    watched = {
+        (metric["MetricName"], tuple(sorted((each["Name"] for each in metric.get("Dimensions", [])), reverse=True)))
+        for alarm in alarms_of(prod).values()
+        for metric in measured(alarm)
+        if metric.get("Namespace") == NAMESPACE
+    }
+
+    assert written.NAMESPACE == NAMESPACE
+    assert watched == wrote | {("AuthorizerFailures-prod", ())}
+
+
+def test_a_start_that_is_a_second_late_rings_in_the_lanes_that_promise_it(prod: Templates) -> None:
+    """By the 99th percentile of a minute; one cold start in a quiet hour does not."""
+    alarms = alarms_of(prod)
+
+    for lane in ("High", "Normal"):
+        alarm = alarms[f"DispatchLag{lane}"]
+        (watched,) = [each["MetricStat"] for each in alarm["Metrics"]]
+        assert (alarm["Threshold"], watched["Stat"], watched["Period"]) == (1_000, "p99", 60)
+        assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (3, 5)
+    assert "DispatchLagBackfill" not in alarms
+
+
+def test_silence_rings_where_something_has_to_be_heard_and_nowhere_else(prod: Templates) -> None:
+    """A scheduler without a pulse is an outage; a lane without work is none."""
+    missing = {name: alarm["TreatMissingData"] for name, alarm in alarms_of(prod).items()}
+
+    breaching = {name for name, treated in missing.items() if treated == "breaching"}
+    assert breaching == {"SchedulerSilent", "WatchSilent"}
+    assert {missing[name] for name in set(missing) - breaching} == {"notBreaching"}
+
+
+def test_a_key_that_is_refused_is_no_failure_of_the_authorizer(prod: Templates) -> None:
+    """It refuses by failing: callers with bad keys must not call anybody."""
+    (counted,) = [each["Properties"] for _, each in prod.of_type("AWS::Logs::MetricFilter")]
+
+    assert "AuthorizerFunctionErrors" not in alarms_of(prod)
+    assert "AUTHORIZER_FAILURE" in counted["FilterPattern"]
+    assert "UNAUTHORIZED" not in counted["FilterPattern"]
+
+
+def test_whoever_is_named_is_told_when_it_begins_and_when_it_ends(synthesise: Synthesise, prod: Templates) -> None:
+    """Without a topic alarms are only shown."""
+    told = alarms_of(synthesise(with_alarms(topic_arn=TOPIC)))
+
+    assert all(alarm["AlarmActions"] == alarm["OKActions"] == [TOPIC] for alarm in told.values())
+    assert all("AlarmActions" not in alarm for alarm in alarms_of(prod).values())
+
+
+def test_the_dashboard_draws_what_is_promised_first(prod: Templates) -> None:
+    """Alarms, then how late runs start; every lane is in it."""
+    ((_, page),) = prod.of_type("AWS::CloudWatch::Dashboard")
+    _, parts = page["Properties"]["DashboardBody"]["Fn::Join"]
+    body = "".join(part for part in parts if isinstance(part, str))
+
+    assert body.index("DispatchLag") < body.index("AWS/SQS") < body.index("AWS/DynamoDB")
+    assert all(f'"Lane","{lane}"' in body for lane in LANES)
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda: AlarmSettings(topic_arn="on-call"), id="a topic by its name"),
+        pytest.param(lambda: AlarmSettings(runbook=""), id="a page that is nowhere"),
+        pytest.param(lambda: AlarmSettings(runbook="docs#page"), id="a page with a place in it"),
+        pytest.param(lambda: AlarmSettings(dispatch_lag_ms={}), id="nothing that is promised"),
+        pytest.param(lambda: AlarmSettings(dispatch_lag_ms={"high": 0}), id="an alarm that always rings"),
+        pytest.param(lambda: AlarmSettings(dead_letters=0), id="an alarm on no death at all"),
+        pytest.param(lambda: AlarmSettings(api_errors_percent=100.0), id="an alarm that never rings"),
+        pytest.param(lambda: with_alarms(dispatch_lag_ms={"urgent": 1_000}), id="a lane that is none"),
+        pytest.param(
+            lambda: with_alarms(oldest_hint_s=MappingProxyType({"high": 1_700})), id="an age that a run may have"
+        ),
+    ],
+)
+def test_alarms_that_could_not_ring_or_always_would_are_refused(change: Callable[[], object]) -> None:
+    """Found while reading the settings."""
+    with pytest.raises(AssertionError):
+        change()
