@@ -1,7 +1,8 @@
 """What the store costs: capacity units by table and operation, as DynamoDB itself reports them.
 
 Made for measuring, not for billing. A refused write reports nothing and is charged for its item, here one unit: the
-items that are contended are under 1 KB.
+items that are contended are under 1 KB. A query that finds nothing is charged as one that finds little; the local engine
+says that it costs nothing, so the least that DynamoDB charges is counted here.
 """
 
 from collections import Counter
@@ -40,7 +41,12 @@ class CapacityMeter:
         if answer.get("Error", {}).get("Code") in _REFUSED:
             self.refused[operation] += 1
         for consumed in _consumed(answer):
-            self.units[consumed["TableName"], operation] += consumed["CapacityUnits"]
+            least = _least(request) if operation == "query" else 0.0
+            self.units[consumed["TableName"], operation] += max(least, consumed["CapacityUnits"])
+
+
+def _least(request: Mapping[str, Any]) -> float:
+    return 1.0 if request.get("ConsistentRead") else 0.5
 
 
 def _consumed(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
