@@ -9,12 +9,12 @@ from typing import Any
 import aws_cdk as cdk
 
 from infra.policy.acknowledgements import acknowledge
-from infra.settings import Settings
 from infra.stacks.api import ApiStack
 from infra.stacks.core import CoreStack
 from infra.stacks.data import DataStack
 from infra.stacks.observability import ObservabilityStack
 from infra.stacks.workers import WorkersStack
+from infra.stage_settings import Settings
 
 STACKS = ("Data", "Core", "Api", "Workers", "Observability")
 

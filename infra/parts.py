@@ -13,9 +13,10 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 
 from infra.environment import TARGETS, VARIABLES, WEBHOOK_KEY
+from infra.lane_settings import LANES
 from infra.policy.grants import Resource
-from infra.settings import LANES, Settings
 from infra.stacks.data import ATTENTION, DUE, TENANT, WAITING, DataStack
+from infra.stage_settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

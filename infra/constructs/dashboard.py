@@ -13,8 +13,9 @@ from constructs import Construct
 from infra.constructs import measures
 from infra.constructs.alarm import FIVE_MINUTES
 from infra.constructs.service_function import ServiceFunction
+from infra.lane_settings import LANES
 from infra.parts import Parts
-from infra.settings import LANES, Settings
+from infra.stage_settings import Settings
 
 _HALF, _THIRD, _HEIGHT = 12, 8, 6
 _VISIBLE = "ApproximateNumberOfMessagesVisible"

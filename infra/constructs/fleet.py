@@ -13,7 +13,7 @@ from constructs import Construct
 from infra.constructs.fleet_network import FleetNetwork
 from infra.constructs.fleet_service import CAPACITY_PROVIDERS, FleetService, Ground
 from infra.parts import Parts
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 
 class Fleet(Construct):

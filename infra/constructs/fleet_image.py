@@ -10,7 +10,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from infra.context import ROOT
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 DOCKERFILE = "functions/fargate_worker/Dockerfile"
 # All that the Dockerfile copies; a file that nobody listed is not sent to who builds, and changes no image.

@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infra.constructs.log_group import own_log_group
 from infra.fleet_settings import NetworkSettings
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 # A thousand machines a zone; a range that few networks use, so that it can be joined with others.
 _RANGE, _SUBNET_BITS, _ZONES = "10.83.0.0/20", 22, 2

@@ -21,7 +21,7 @@ from infra.environment import TARGETS, WEBHOOK_KEY
 from infra.fleet_settings import STOP_S, ServiceSettings
 from infra.parts import Parts
 from infra.policy.grants import GRANTS, Resource
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 # Whoever runs in the container: nobody of the image's own users.
 USER = "10001:10001"

@@ -12,7 +12,7 @@ from constructs import Construct
 
 from infra.bundling.core_layer import core_code
 from infra.bundling.deps_layer import deps_code
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 # What infra/packaging_settings.py says of Lambda, as CDK calls it.
 RUNTIME = lambda_.Runtime.PYTHON_3_13

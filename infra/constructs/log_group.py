@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 # CDK names the retentions that CloudWatch knows; settings name days.
 _RETENTION = {

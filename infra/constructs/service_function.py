@@ -18,7 +18,7 @@ from infra.constructs.layers import ARCHITECTURE, RUNTIME, RuntimeLayers
 from infra.constructs.log_group import own_log_group
 from infra.parts import Parts
 from infra.policy.grants import GRANTS
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from aws_cdk import aws_iam as iam
 
 from infra.policy.checks import SID_OF_TARGETS
-from infra.settings import Settings, arns_among
+from infra.stage_settings import Settings, arns_among
 
 # The service in an ARN, and what starting a run there takes.
 ACTIONS = {

@@ -20,7 +20,7 @@ from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
 from infra.environment import CLAIM_SEATS, LOG_GROUPS, PAGE_SECRET
 from infra.parts import Parts
-from infra.settings import Settings
+from infra.stage_settings import Settings
 
 STAGE_NAME = "live"
 # What anybody may read: whether the installation answers, and how to talk to it.

@@ -12,9 +12,10 @@ from constructs import Construct
 from infra.constructs.minute_rule import MinuteRule
 from infra.constructs.ready_queue import VISIBILITY_OF_FLEET_S, VISIBILITY_PER_TIMEOUT, ReadyQueue, plain_queue
 from infra.constructs.service_function import Role, ServiceFunction
+from infra.lane_settings import LANES
 from infra.parts import Parts, Queues
-from infra.settings import LANES, Settings
 from infra.stacks.data import DataStack
+from infra.stage_settings import Settings
 
 
 class CoreStack(cdk.Stack):

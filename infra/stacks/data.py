@@ -14,7 +14,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infra.settings import Settings, TableSettings
+from infra.stage_settings import Settings
+from infra.table_settings import TableSettings
 
 JOBS, EXECUTIONS, JOURNAL, CONTROL = "Jobs", "Executions", "Journal", "Control"
 DUE, TENANT, WAITING, ATTENTION = "due", "tenant", "waiting", "attention"

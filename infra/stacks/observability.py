@@ -17,11 +17,11 @@ from infra.constructs.alarms_of_functions import (
 )
 from infra.constructs.alarms_of_lanes import ring_for_lanes, ring_for_what_is_lost_sight_of
 from infra.constructs.dashboard import Dashboard
-from infra.settings import Settings
 from infra.stacks.api import ApiStack
 from infra.stacks.core import CoreStack
 from infra.stacks.data import INDEXES, DataStack
 from infra.stacks.workers import WorkersStack
+from infra.stage_settings import Settings
 
 
 class ObservabilityStack(cdk.Stack):

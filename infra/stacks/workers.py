@@ -11,8 +11,9 @@ from constructs import Construct
 from infra.constructs.fleet import Fleet
 from infra.constructs.service_function import Role, ServiceFunction
 from infra.constructs.target_rights import target_statements
+from infra.lane_settings import LANES
 from infra.parts import Parts
-from infra.settings import LANES, Settings
+from infra.stage_settings import Settings
 
 # A batch is worked on at once, so a bigger one adds memory rather than throughput; 10 is the most without a window.
 BATCH_SIZE = 10

@@ -7,7 +7,8 @@ import pytest
 
 from infra.policy.checks import FUNCTION
 from infra.policy.templates import Templates
-from infra.settings import CLAIM_SEATS_MAX, CLAIM_WAIT_S_MAX, STAGES
+from infra.settings import STAGES
+from infra.stage_settings import CLAIM_SEATS_MAX, CLAIM_WAIT_S_MAX
 from tickwright.api.problems import SHOWN
 from tickwright.api.routes import CLAIMS
 from tickwright.domain import limits

@@ -9,6 +9,7 @@ import pytest
 
 from infra.context import ROOT
 from infra.settings import LANES, STAGES, Settings, settings_of
+from tickwright.domain.lanes import Lane
 
 PROD = STAGES["prod"]
 Change = Callable[[], Settings]
@@ -69,6 +70,11 @@ def test_a_stage_that_nobody_defined_ends_the_build_with_those_that_exist() -> N
     """A typing error must not become a fourth installation."""
     with pytest.raises(SystemExit, match=r"There is no stage 'production'.*dev, staging, prod"):
         settings_of("production")
+
+
+def test_the_lanes_are_those_of_the_product() -> None:
+    """In the same order: highest first."""
+    assert tuple(lane.value for lane in Lane) == LANES
 
 
 def test_a_stage_is_found_by_its_name() -> None:

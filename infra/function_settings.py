@@ -1,0 +1,25 @@
+"""What a function may use, and what Lambda and API Gateway would refuse.
+
+Must not know CDK, nor what a function is for (infra/stage_settings.py).
+"""
+
+from dataclasses import dataclass
+
+# Lambda keeps this much of an account's concurrency for functions without a reservation and refuses more.
+UNRESERVED_MIN = 100
+LAMBDA_TIMEOUT_S_MAX = 900
+# API Gateway waits 29 s for an answer; a function that outlives it works for nobody.
+API_TIMEOUT_S_MAX = 28
+# Minute rules may be 119 s apart, since each may come anywhere in its minute: a loop has to last longer than that.
+SCHEDULER_TIMEOUT_S_MIN = 135
+# A slot's loop starts each minute and lasts a little over two: three overlap, four when the minutes come unevenly.
+LOOPS_PER_SLOT = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionSettings:
+    """What one function may use. No reservation means, on purpose: a share of the account's common pool."""
+
+    memory_mib: int
+    timeout_s: int
+    reserved_concurrency: int | None = None
