@@ -85,10 +85,6 @@ CLOSED_AHEAD_MS = 60_000  # how far ahead a closed stretch is passed over in one
 EFFECTIVE_AHEAD_S_MAX = 366 * 86_400  # an edit that waits longer is forgotten by the people who made it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Durations:
-    """The time constants of the protocol, in milliseconds; `scaled` shrinks all of them alike."""
-
 # --- while the store does not answer ----------------------------------------------------------------------------
 COPY_S_MAX = 900  # a copy of what was shown: what was looked at five minutes before outlasts an outage of ten
 COPY_BYTES_MAX = 524_288  # of one: a job with the largest payload, and masks
@@ -103,6 +99,10 @@ INTAKE_AFTER_MS = 5_000  # then a submission goes to the intake, whose queue may
 SUBMISSION_BYTES_MAX = 1_000_000  # of a message: SQS takes 1,048,576 with its envelope
 LANDING_AGAIN_MS = 30_000  # after a submission that could not land: a thousand tries are eight hours
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """The time constants of the protocol, in milliseconds; `scaled` shrinks all of them alike."""
 
     lease_ms: int = 60_000  # three missed heartbeats and a margin
     heartbeat_ms: int = 15_000
