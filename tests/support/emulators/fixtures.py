@@ -8,8 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.emulators.engines import start_dynamodb_local, start_ministack
-from tests.support.emulators.installed import give_up_on, missing_dynamodb_local, missing_ministack
+from tests.support.emulators.engines import start_dynamodb_local, start_ministack, start_redis
+from tests.support.emulators.installed import (
+    give_up_on,
+    missing_dynamodb_local,
+    missing_ministack,
+    redis_server_here,
+)
 from tests.support.emulators.server import Emulator
 
 
@@ -31,6 +36,17 @@ def ministack() -> Iterator[Emulator]:
     if reason is not None:
         give_up_on("ministack", reason)
     emulator = start_ministack()
+    yield emulator
+    emulator.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Emulator]:
+    """A Valkey or a Redis; what is kept outlives a test, so each test has a prefix of its own."""
+    found = redis_server_here()
+    if found is None:
+        give_up_on("Redis", "neither valkey-server nor redis-server is here: make setup-emulators (it needs apt-get)")
+    emulator = start_redis(*found)
     yield emulator
     emulator.stop()
 

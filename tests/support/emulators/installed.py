@@ -13,6 +13,7 @@ import pytest
 
 HOME = Path(__file__).resolve().parents[3] / ".emulators"
 DYNAMODB_LOCAL_JAR = HOME / "dynamodb-local" / "DynamoDBLocal.jar"
+REDIS_SERVER = HOME / "redis" / "usr" / "bin" / "redis-server"
 MINISTACK_PYTHON = HOME / "ministack" / "bin" / "python"
 
 
@@ -28,6 +29,17 @@ def missing_dynamodb_local() -> str | None:
 def missing_ministack() -> str | None:
     """Say what ministack lacks here, or nothing."""
     return None if MINISTACK_PYTHON.exists() else "ministack is not installed: make setup-emulators"
+
+
+def redis_server_here() -> tuple[str, str] | None:
+    """The program that serves, and where its libraries are; None where there is none."""
+    for name in ("valkey-server", "redis-server"):
+        if (found := shutil.which(name)) is not None:
+            return found, ""
+    if not REDIS_SERVER.exists():
+        return None
+    folders = sorted({str(path.parent) for path in REDIS_SERVER.parents[1].rglob("lib*.so.*")})
+    return str(REDIS_SERVER), ":".join(folders)
 
 
 def give_up_on(engine: str, reason: str) -> Never:

@@ -8,7 +8,7 @@ for an engine in another way still works; it may cost a second engine.
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-ENGINES = ("dynamodb_local", "ministack")
+ENGINES = ("dynamodb_local", "ministack", "redis_server")
 # Each of these builds something once for the folder: the synthesised app, the deployed app.
 FOLDERS = ("tests/infra/", "tests/e2e/")
 
