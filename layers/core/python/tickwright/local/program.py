@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tickwright.api.call import Api
 from tickwright.api.server import HttpServer
+from tickwright.api.submissions import insists_ms
 from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import WorkerId
@@ -25,6 +26,7 @@ from tickwright.loops.worker import PLACES, WorkerLoop
 from tickwright.ports.faults import Unavailable
 from tickwright.services.buckets import serving_all
 from tickwright.services.webhook_secrets import SecretsInUse
+from tickwright.wiring.copies import copies_in_memory
 from tickwright.wiring.embedded import EmbeddedKit, able_hands, embedded_kit, hands_for, local_runners
 from tickwright.wiring.second_engine import DeferredEngine
 from tickwright_sdk.signals import heed_signals
@@ -75,6 +77,8 @@ async def _serve(
         webhook_key=_kept_secret(kit, options.folder, "webhooks.key"),
         second_engine=DeferredEngine(),
         handlers=demo_handlers().names(),
+        copies=copies_in_memory(kit),
+        insists_ms=insists_ms(has_intake=False),
     )
     server = HttpServer(api, host=options.host, port=options.port)
     await server.start()
