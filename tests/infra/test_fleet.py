@@ -21,7 +21,7 @@ from tests.infra.test_grants import granted_to, meant
 from tickwright.domain.lanes import Lane
 from tickwright.domain.limits import STANDARD
 from tickwright.fleet_settings import fleet_from_environment
-from tickwright.services.attempt import letting_go_ms
+from tickwright.services.keeping import letting_go_ms
 
 POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"

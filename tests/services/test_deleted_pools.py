@@ -140,7 +140,7 @@ async def test_what_waits_beyond_the_jobs_that_are_looked_at_is_counted_by_the_q
     await watched(world, HOUR)
 
     assert isinstance(refused, Refusal)
-    assert refused.detail.startswith("3 unfinished runs wait in it by its queues")
+    assert refused.detail.startswith("It may be in use: its queues hold 3 hints of runs; not all jobs were looked at")
     assert {row.reason for row in await world.executions()} == {Reason.POOL_DELETED}
 
 

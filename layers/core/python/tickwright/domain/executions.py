@@ -213,6 +213,15 @@ class Execution:
         """
         return self.lease_until is not None and self.lease_until < now - 2 * clock_error_ms
 
+    def is_missed_sooner_by(self, until: Instant, clock_error_ms: int) -> bool:
+        """Whether a lease until then is over before anybody looks who goes by this one, whoever's clock that is by."""
+        return self.lease_until is not None and self.lease_until - until > 2 * clock_error_ms
+
+    @property
+    def is_up_for_a_claim(self) -> bool:
+        """Whether it waits for some machine, now or later: nobody holds it, and it has not ended."""
+        return not self.is_terminal and self.lease_until is None
+
     def occupant(self) -> str:
         """What a head's `active` says while this execution occupies its job: its key and generation (R16)."""
         return f"{self.key}@{self.generation}"

@@ -231,6 +231,15 @@ class Head:
         return limits.RUN_DEADLINE_S_DEFAULT if self.run_deadline_s is None else self.run_deadline_s
 
     @property
+    def is_open(self) -> bool:
+        """Whether it may still fire, now or once it is resumed."""
+        return self.status in {JobStatus.ACTIVE, JobStatus.PAUSED}
+
+    def names_pool(self, pool: PoolName, pending: JobSpec | None) -> bool:
+        """Whether it sends its runs there, as it is or as the edit that waits has it."""
+        return self.is_open and (self.pool == pool or (pending is not None and pending.pool == pool))
+
+    @property
     def last_ref(self) -> ExecutionRef | None:
         """The execution of the last tick that was decided."""
         return None if self.fired_through is None else ExecutionRef(self.job_id, tick_key(self.fired_through))

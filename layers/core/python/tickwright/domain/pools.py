@@ -80,12 +80,14 @@ class Pool:
 class Users:
     """Who needs a pool: some of the jobs that are not over and name it, and of the unfinished runs that wait in it.
 
-    `count`: how many runs are known to wait, by the rows or by the queues, where not all rows were looked at.
+    `count`: how many runs are known to wait. `hints`: how many its queues hold, where not all jobs were looked at: each
+    run has had one or more, and one that has ended may have left some.
     """
 
     jobs: tuple[JobId, ...] = ()
     runs: tuple[ExecutionRef, ...] = ()
     count: int = 0
+    hints: int = 0
 
     def and_more(self, *, jobs: Sequence[JobId], runs: Sequence[ExecutionRef]) -> "Users":
         """These and others."""
@@ -95,9 +97,9 @@ class Users:
             count=self.count + len(runs),
         )
 
-    def at_least(self, count: int) -> "Users":
-        """The same, where the queues speak of more runs."""
-        return replace(self, count=max(self.count, count))
+    def and_hints(self, hints: int) -> "Users":
+        """The same, beside what the queues hold."""
+        return replace(self, hints=hints)
 
 
 def is_pool_name(text: str) -> bool:
@@ -152,16 +154,23 @@ def delete_refusal(seen: Pool | None, if_match: int | None, users: Users, *, for
         named = ", ".join(users.jobs)
         detail = f"Jobs that are not over name it, such as {named}; cancel them, or let them name another pool."
         return Refusal(code=Code.POOL_IN_USE, detail=detail)
-    return Refusal(code=Code.POOL_IN_USE, detail=_waited_in(users)) if users.count and not force else None
+    is_empty = users.count == users.hints == 0
+    return None if is_empty or force else Refusal(code=Code.POOL_IN_USE, detail=_waited_in(users))
 
 
 def _waited_in(users: Users) -> str:
+    held = f"its queues hold {users.hints} hint{'' if users.hints == 1 else 's'} of runs"
+    unsure = "not all jobs were looked at, and a run that waits has one or more"
+    if not users.count:
+        remedy = "Claim from it until nothing comes, or delete it with ?force=true"
+        return f"It may be in use: {held}; {unsure}. {remedy}: then what waits in it ends DEAD (pool_deleted)."
     one = users.count == 1
     count = "An unfinished run waits" if one else f"{users.count} unfinished runs wait"
-    such = f", such as {', '.join(ref.id for ref in users.runs)}" if users.runs else " by its queues"
+    such = f", such as {', '.join(ref.id for ref in users.runs)}"
+    more = f", and {held} ({unsure})" if users.hints > users.count else ""
     remedy = f"claim or cancel {'it' if one else 'them'} first"
     end = f"{'it ends' if one else 'they end'} DEAD (pool_deleted)"
-    return f"{count} in it{such}; {remedy}, or delete it with ?force=true: then {end}."
+    return f"{count} in it{such}{more}; {remedy}, or delete it with ?force=true: then {end}."
 
 
 def made_anew(seen: Pool, description: str | None, now: Instant) -> Pool:

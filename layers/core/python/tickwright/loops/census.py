@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tickwright.domain.events import EventName
-from tickwright.loops.scheduler import sleep_or_stop
+from tickwright.loops.waiting import sleep_or_stop
 from tickwright.services.kit import Kit
 
 EVERY_MS = 60_000

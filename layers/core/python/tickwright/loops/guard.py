@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tickwright.domain import scale_in
 from tickwright.domain.events import EventName
 from tickwright.domain.scale_in import Guard, Step
-from tickwright.loops.scheduler import sleep_or_stop
+from tickwright.loops.waiting import sleep_or_stop
 from tickwright.ports.protection import Protection
 from tickwright.services.kit import Kit
 

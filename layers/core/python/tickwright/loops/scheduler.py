@@ -15,6 +15,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.lanes import LANES, Lane
 from tickwright.domain.schedules import tzdata_version
+from tickwright.loops.waiting import sleep_or_stop
 from tickwright.ports.faults import Unavailable
 from tickwright.services import leases as lease_service
 from tickwright.services.aim import FROM_THE_FIRST, Progress, aim_some
@@ -181,14 +182,3 @@ class SchedulerLoop:
         else:
             return True
         return False
-
-
-async def sleep_or_stop(kit: Kit, stop: asyncio.Event, left_ms: int) -> None:
-    """Wait so long on the kit's clock, or until `stop` is set."""
-    sleeping = asyncio.ensure_future(kit.clock.sleep_ms(left_ms))
-    stopping = asyncio.ensure_future(stop.wait())
-    try:
-        await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        sleeping.cancel()
-        stopping.cancel()

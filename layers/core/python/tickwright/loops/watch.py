@@ -11,7 +11,7 @@ from tickwright.domain import limits
 from tickwright.domain.events import EventName
 from tickwright.domain.journal import Page
 from tickwright.domain.redrive_orders import Order, OrderStatus
-from tickwright.loops.scheduler import sleep_or_stop
+from tickwright.loops.waiting import sleep_or_stop
 from tickwright.ports.faults import Unavailable
 from tickwright.services.kit import Kit
 from tickwright.services.redrive_orders import move_on

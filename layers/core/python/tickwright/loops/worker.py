@@ -15,12 +15,13 @@ from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import PLATFORM
-from tickwright.loops.scheduler import sleep_or_stop
+from tickwright.loops.waiting import sleep_or_stop
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Able, Runner
-from tickwright.services.attempt import Started, Worker, finish, letting_go_ms, start
+from tickwright.services.attempt import Started, Worker, finish, start
 from tickwright.services.claim import NotNow, Over
+from tickwright.services.keeping import letting_go_ms
 from tickwright.services.kit import Kit
 
 PLACES = {Lane.HIGH: 200, Lane.NORMAL: 200, Lane.LOW: 100, Lane.BACKFILL: 50}

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from tickwright.domain import limits
 from tickwright.domain.ids import ExecutionRef
-from tickwright.domain.jobs import Head, JobStatus
+from tickwright.domain.jobs import Head
 from tickwright.domain.pools import Pool, Users, queue_key
 from tickwright.domain.ticks import active_ref
 from tickwright.services.kit import Kit
@@ -32,23 +32,18 @@ async def users_of(kit: Kit, pool: Pool) -> Users:
         after_key = page.next_key
         if after_key is None or users.jobs:
             return users
-    return users.at_least(await kit.queue.waiting(queue_key(pool.name, pool.tenant_id)))
+    return users.and_hints(await kit.queue.waiting(queue_key(pool.name, pool.tenant_id)))
 
 
 async def _is_named_by(kit: Kit, pool: Pool, head: Head) -> bool:
-    """Whether a job that is not over names it, now or once the edit that waits counts."""
-    if head.status not in {JobStatus.ACTIVE, JobStatus.PAUSED}:
-        return False
-    if head.pool == pool.name or head.pending_version is None:
-        return head.pool == pool.name
+    if head.pending_version is None or not head.is_open or head.names_pool(pool.name, None):
+        return head.names_pool(pool.name, None)
     pending = await kit.store.definition(head.job_id, head.pending_version)
-    return pending is not None and pending.spec.pool == pool.name
+    return head.names_pool(pool.name, None if pending is None else pending.spec)
 
 
 async def _waiting_in(kit: Kit, pool: Pool, heads: Collection[Head]) -> list[ExecutionRef]:
-    """The last runs of these jobs that no machine holds and that wait here, whatever pool their jobs name by now."""
+    """Of the last runs of these jobs those that wait here, whatever pool their jobs name by now."""
     last = {ref for head in heads for ref in (active_ref(head), head.last_ref) if ref is not None}
     found = await kit.store.executions(sorted(last)) if last else {}
-    return [
-        ref for ref, one in found.items() if one.pool == pool.name and not one.is_terminal and one.lease_until is None
-    ]
+    return [ref for ref, one in found.items() if one.pool == pool.name and one.is_up_for_a_claim]

@@ -235,7 +235,8 @@ async def _kept(kit: Kit, execution: Execution, noted: Noted | None) -> Extended
         seen_noted=execution.noted,
     )
     # Before the write: dying in between, the page finds the lease as it was, and is put off.
-    if seen is not None and change.decide(execution) is not None and seen - until > 2 * kit.durations.clock_error_ms:
+    is_sooner = execution.is_missed_sooner_by(until, kit.durations.clock_error_ms)
+    if is_sooner and change.decide(execution) is not None:
         await kit.store.put_page(_page_watching(kit, execution, until))
     outcome = await kit.store.write(change)
     is_held = isinstance(outcome, Refused) and replace(change, seen_lease_until=None).decide(outcome.old) is not None

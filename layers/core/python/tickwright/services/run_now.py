@@ -12,7 +12,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.executions import Cause, Execution, Reason
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, TenantId, is_job_id, manual_key
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import Head, JobStatus, Overlap
+from tickwright.domain.jobs import Head, Overlap
 from tickwright.domain.journal import Entry, Page
 from tickwright.domain.lanes import bucket_of
 from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, Code, Refusal
@@ -36,7 +36,7 @@ async def run_now(kit: Kit, tenant_id: TenantId, job_id: str, request: RequestKe
     head = await head_of(kit, tenant_id, job_id)
     if isinstance(head, Refusal):
         return head
-    if head.status not in {JobStatus.ACTIVE, JobStatus.PAUSED}:
+    if not head.is_open:
         return Refusal(code=Code.JOB_OVER, detail=f"The job is {head.status.value}; submit a new one.")
     if (busy := await occupied(kit, head)) is not None:
         return busy

@@ -175,7 +175,7 @@ class Occupy:
 
     def decide(self, old: Head | None) -> Head | None:
         """Active or paused, at the version seen, and free as it was seen."""
-        if old is None or old.status not in {JobStatus.ACTIVE, JobStatus.PAUSED}:
+        if old is None or not old.is_open:
             return None
         if old.version != self.version or old.active != self.seen_active:
             return None
@@ -198,7 +198,7 @@ class StillOpen:
 
     def decide(self, old: Head | None) -> Head | None:
         """Active or paused, at the version seen."""
-        if old is None or old.status not in {JobStatus.ACTIVE, JobStatus.PAUSED} or old.version != self.version:
+        if old is None or not old.is_open or old.version != self.version:
             return None
         return old
 
