@@ -1,4 +1,7 @@
-"""The scheduler loop of one slot: a minute rule starts it, it ticks for a little over two minutes and hands over."""
+"""The scheduler loop of one slot: a minute rule starts it, and it ticks until the next one is there.
+
+If none comes, for a little over two minutes.
+"""
 
 import asyncio
 import os
@@ -40,7 +43,16 @@ async def _loop(event: Slot, duration_ms: int) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
     # Fresh for each invocation, also for a second delivery of the same minute.
-    owner = f"scheduler-{event['slot']}-{_KIT.entropy.token()}"
-    scheduler = SchedulerLoop(await serving_all(_KIT), owner=owner, slot=event["slot"], slots=event["slots"])
+    crew = f"scheduler-{event['slot']}-"
+    kit, owner = await serving_all(_KIT), f"{crew}{_KIT.entropy.token()}"
+    scheduler = SchedulerLoop(kit, owner=owner, slot=event["slot"], slots=event["slots"], crew=crew)
     pulse = PulseLoop(_KIT, served=lambda: scheduler.served, held=lambda: len(scheduler.leases.mine))
-    await asyncio.gather(scheduler.run(stop), pulse.run(stop))
+    await asyncio.gather(_tick(scheduler, stop), pulse.run(stop))
+
+
+async def _tick(scheduler: SchedulerLoop, stop: asyncio.Event) -> None:
+    """And let its pulse end with it."""
+    try:
+        await scheduler.run(stop)
+    finally:
+        stop.set()

@@ -1,4 +1,7 @@
-"""The watch loop: a minute rule starts it, it looks after what a dead process has left unfinished."""
+"""The watch loop: a minute rule starts it, it looks after what a dead process has left unfinished.
+
+It ends early when nothing comes due before the next minute's is there.
+"""
 
 import asyncio
 import os
@@ -8,8 +11,10 @@ from tickwright.loops.watch import WatchLoop
 from tickwright.services.buckets import serving_all
 from tickwright.wiring.aws import kit_from_env
 
+WOKEN_MS = 120_000  # minutes may be 119 s apart, since each may come anywhere in its minute
 _KIT = kit_from_env(os.environ)
-_LOOP = WatchLoop(_KIT)  # it knows which order it moved on last: the next invocation begins behind that
+# It knows which order it moved on last: the next invocation begins behind that.
+_LOOP = WatchLoop(_KIT, woken_ms=WOKEN_MS)
 _RUNNER = asyncio.Runner()
 
 LAST_LOOK_MS = 20_000  # kept for the look that is under way

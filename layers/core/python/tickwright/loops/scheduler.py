@@ -1,7 +1,8 @@
 """The scheduler loop: once a second, for each bucket it holds, fire what comes due within the look-ahead.
 
 A shell around services/fire.py: it decides nothing. Any number may run; slot i of n prefers the buckets b with b % n
-= i and takes the others only when nobody else has them for a while. Promise: SEM-BUCKET-1.
+= i and takes the others only when nobody else has them for a while. One of a crew ends once its successor is there.
+Promises: SEM-BUCKET-1, SEM-BUCKET-4.
 """
 
 import asyncio
@@ -33,13 +34,18 @@ _AT_ONCE = 8  # buckets worked on at the same time: what one process can keep in
 
 @dataclass(slots=True)
 class SchedulerLoop:
-    """One scheduler process. `owner` must be fresh for each run of the process."""
+    """One scheduler process. `owner` must be fresh for each run of the process.
+
+    `crew`: how the names of those begin who serve the slot one after the other, and hand over as soon as the next one
+    is there; empty where nobody follows.
+    """
 
     kit: Kit
     owner: str
     slot: int = 0
     slots: int = 1
     alone: bool = False
+    crew: str = ""
     leases: Leases = field(init=False)
     served: int = 0  # how often a bucket of ours was looked through to its end
     _memory: Memory = field(default_factory=Memory)
@@ -51,13 +57,18 @@ class SchedulerLoop:
     def __post_init__(self) -> None:
         """Begin without buckets."""
         assert 0 <= self.slot < self.slots
-        self.leases = Leases(owner=self.owner, alone=self.alone)
+        assert self.owner.startswith(self.crew)
+        signal = self.slot if self.crew else None
+        self.leases = Leases(owner=self.owner, alone=self.alone, crew=self.crew, signal=signal)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Tick until `stop` is set, then hand the buckets over. A sick store costs ticks, never the loop."""
+        """Tick until `stop` is set or the next one is there, then hand the buckets over.
+
+        A sick store costs ticks, never the loop.
+        """
         keeping = asyncio.create_task(self._keep())
         try:
-            while not stop.is_set():
+            while not stop.is_set() and not self.leases.relieved:
                 started_ms = self.kit.clock.monotonic_ms()
                 await self._guarded(self.tick)
                 every_ms = self.kit.durations.tick_ms // (_LOOKS_A_TICK if self._is_behind else 1)

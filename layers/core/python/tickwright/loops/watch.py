@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
+from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Page
 from tickwright.domain.redrive_orders import Order, OrderStatus
 from tickwright.loops.waiting import sleep_or_stop
@@ -24,17 +25,21 @@ OrderPlace = tuple[str, str]
 
 @dataclass(slots=True)
 class WatchLoop:
-    """One watcher."""
+    """One watcher. `woken_ms`: where another is woken within so long, it ends when nothing comes due until then."""
 
     kit: Kit
+    woken_ms: int | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _moved_last: OrderPlace = ("", "")
+    _orders_run: bool = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look every ten seconds until `stop` is set; a look that is under way ends with the page it is at."""
         self._stop = stop
         while not stop.is_set():
-            await self.look()
+            pages = await self.look()
+            if self.woken_ms is not None and pages == 0 and await self._is_quiet(self.woken_ms):
+                return
             await sleep_or_stop(self.kit, stop, self.kit.durations.watch_ms)
 
     async def look(self) -> int:
@@ -50,14 +55,30 @@ class WatchLoop:
         await self._move_orders_on()
         return pages
 
+    async def _is_quiet(self, woken_ms: int) -> bool:
+        """Whether the next one is early enough. A page that is written after this is looked at late, as after a crash.
+
+        Nearly all are written two minutes ahead.
+        """
+        until = Instant(self.kit.clock.now() + woken_ms)
+        try:
+            for bucket in range(self.kit.buckets_read):
+                if await self.kit.store.pages(bucket, until=until, limit=1):
+                    return False
+        except Unavailable:
+            return False
+        return not self._orders_run
+
     async def _move_orders_on(self) -> None:
         """Orders that run, each for itself and for its share of a few seconds: the journal is looked at again soon.
 
         Those that a look had no time for come first in the next.
         """
         ends_ms = self.kit.clock.monotonic_ms() + self.kit.durations.watch_ms // _ORDERS_SHARE
+        self._orders_run = True  # as far as anybody knows
         try:
             orders = _from_the_next(await self._running_orders(), self._moved_last)
+            self._orders_run = bool(orders)
             for number, order in enumerate(orders):
                 left_ms = ends_ms - self.kit.clock.monotonic_ms()
                 if self._stop.is_set() or left_ms <= 0:

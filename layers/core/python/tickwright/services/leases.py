@@ -1,6 +1,6 @@
 """Which buckets this scheduler may scan: take, renew, give up. A lease only saves work.
 
-Promises: SEM-BUCKET-1, SEM-BUCKET-2.
+Promises: SEM-BUCKET-1, SEM-BUCKET-2, SEM-BUCKET-4.
 """
 
 from dataclasses import dataclass, field, replace
@@ -26,20 +26,30 @@ class Holding:
 class Leases:
     """The leases of one scheduler process. `owner` is made inside the process, never at import.
 
-    `alone`: nobody else can be alive on this store, so that what a dead process held may be taken at once.
+    `alone`: nobody else can be alive on this store, so that what a dead process held may be taken at once. `crew`: how
+    the names of those begin who relieve one another, if they do; `signal`: the bucket by which they tell, until it is
+    ours.
     """
 
     owner: str
     alone: bool = False
+    crew: str = ""
+    signal: int | None = None
+    relieved: bool = False
     mine: dict[int, Holding] = field(default_factory=dict)
     watched: dict[int, Watched] = field(default_factory=dict)
+
+    def is_of_a_mate(self, lease: BucketLease | None) -> bool:
+        """Whether another one of our crew has it."""
+        owner = None if lease is None else lease.owner
+        return bool(self.crew) and owner is not None and owner != self.owner and owner.startswith(self.crew)
 
 
 async def take(kit: Kit, leases: Leases, bucket: int, *, patience_ms: int = 0) -> bool:
     """Try to take a bucket that is free or whose record has stood still for a whole lease and `patience_ms` more."""
     seen = await kit.store.lease(bucket)
     at_ms = kit.clock.monotonic_ms()
-    if seen is not None and not leases.alone and not _may_take(kit, leases, seen, at_ms, patience_ms):
+    if seen is not None and not _may_take(kit, leases, seen, at_ms, patience_ms):
         return False
     change = TakeBucket(
         bucket=bucket, owner=leases.owner, rvn=kit.entropy.token(), seen_rvn=None if seen is None else seen.rvn
@@ -56,11 +66,14 @@ async def take(kit: Kit, leases: Leases, bucket: int, *, patience_ms: int = 0) -
         resolved=drained,
     )
     leases.watched.pop(bucket, None)
+    leases.signal = None if leases.signal == bucket else leases.signal
     kit.emit(EventName.BUCKET_TAKEN, bucket=str(bucket), leaseEpoch=str(outcome.new.lease_epoch))
     return True
 
 
 def _may_take(kit: Kit, leases: Leases, seen: BucketLease, at_ms: int, patience_ms: int) -> bool:
+    if leases.alone or (seen.bucket == leases.signal and leases.is_of_a_mate(seen)):
+        return True
     watched = leases.watched.setdefault(seen.bucket, Watched(lease=seen, since_ms=at_ms))
     watched.look(seen, at_ms)
     free_for_us = at_ms - watched.since_ms >= patience_ms
@@ -68,7 +81,10 @@ def _may_take(kit: Kit, leases: Leases, seen: BucketLease, at_ms: int, patience_
 
 
 async def renew(kit: Kit, leases: Leases) -> None:
-    """Renew what is a third through its life; what could not be renewed in time is no longer ours."""
+    """Renew what is a third through its life; what could not be renewed in time is no longer ours.
+
+    What one of our crew has taken meanwhile says that our successor is there.
+    """
     for bucket, holding in list(leases.mine.items()):
         at_ms = kit.clock.monotonic_ms()
         if at_ms - holding.renewed_ms < kit.durations.bucket_renew_ms:
@@ -78,6 +94,7 @@ async def renew(kit: Kit, leases: Leases) -> None:
             holding.until_ms, holding.renewed_ms = at_ms + kit.durations.bucket_lease_ms, at_ms
         else:
             lose(kit, leases, bucket)
+            leases.relieved |= leases.is_of_a_mate(outcome.old)
 
 
 def holds(kit: Kit, leases: Leases, bucket: int) -> bool:
