@@ -2,11 +2,13 @@
 
 import pytest
 
-from tests.support.faulty import Down, Fate, Interject, Script
+from tests.support.faulty import Down, Fate, Interject, Script, Slow
 from tests.support.kits import World
-from tickwright.domain.leases import TakeBucket
+from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.services.leases import Leases, give_up, holds, renew, take
+
+BUCKETS = 4
 
 
 @pytest.mark.sem("SEM-BUCKET-1")
@@ -123,6 +125,33 @@ async def test_a_renewal_that_fails_is_tried_again_until_the_lease_is_over(world
 
     assert kept
     assert not holds(kit, leases, 0)
+
+
+@pytest.mark.sem("SEM-BUCKET-1")
+async def test_a_slow_store_costs_no_bucket_for_another(world: World) -> None:
+    """Each renewal takes half a lease: all are sent at once, so none is late because it stood behind another."""
+    leases = Leases(owner="a")
+    for bucket in range(BUCKETS):
+        await take(world.kit, leases, bucket)
+    world.clock.advance(world.durations.bucket_renew_ms)
+
+    await renew(world.a_process(Slow(world.clock, world.durations.bucket_lease_ms // 2)), leases)
+
+    assert all(holds(world.kit, leases, bucket) for bucket in range(BUCKETS))
+
+
+@pytest.mark.sem("SEM-BUCKET-1")
+async def test_a_renewal_that_is_lost_costs_no_other(world: World) -> None:
+    """The first of the round is told nothing; the round goes on, and says so at its end."""
+    leases = Leases(owner="a")
+    for bucket in range(BUCKETS):
+        await take(world.kit, leases, bucket)
+    world.clock.advance(world.durations.bucket_renew_ms)
+    with pytest.raises(StoreUnavailable):
+        await renew(world.a_process(Script(of=RenewBucket, at=1, fate=Fate.LOST_BEFORE)), leases)
+    world.clock.advance(world.durations.bucket_lease_ms - world.durations.bucket_renew_ms)
+
+    assert [bucket for bucket in range(BUCKETS) if not holds(world.kit, leases, bucket)] == [0]
 
 
 @pytest.mark.sem("SEM-BUCKET-1")

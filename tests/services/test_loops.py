@@ -94,6 +94,24 @@ async def test_a_queue_that_was_down_is_told_again_by_the_same_process(world: Wo
     assert world.runner.starts[0].at - world.runner.starts[0].scheduled_at < 10_000
 
 
+@pytest.mark.sem("SEM-LANE-1")
+async def test_a_lane_that_fails_keeps_no_other_from_being_served(world: World) -> None:
+    """Nobody can be told of anything: what is less urgent is decided each second all the same."""
+    high, low = [
+        await world.submit(schedule={"every": "PT1S"}, priority=lane.value, overlap={"mode": "allow"})
+        for lane in (Lane.HIGH, Lane.LOW)
+    ]
+    stop = asyncio.Event()
+    going = asyncio.create_task(SchedulerLoop(world.a_process(Down(frozenset({"send"}))), "s1").run(stop))
+    await world.clock.sleep_ms(30_000)
+    stop.set()
+    await going
+
+    decided = [execution.job_id for execution in await world.executions()]
+    assert decided.count(high.job_id) >= 20
+    assert decided.count(low.job_id) >= 20
+
+
 @pytest.mark.sem("SEM-TICK-2")
 @pytest.mark.parametrize("down_ms", [5_000, 2 * MINUTE])
 async def test_a_store_that_is_down_costs_time_and_no_tick(world: World, down_ms: int) -> None:

@@ -17,7 +17,7 @@ from tickwright.domain.schedules import Schedule
 from tickwright.domain.transitions import State
 from tickwright.loops import worker as loops
 from tickwright.ports.queue import Hint
-from tickwright.services import attempt, change_job, resolve
+from tickwright.services import attempt, change_job, leases, resolve
 from tickwright.services.attempt import Started, Worker
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.kit import Kit
@@ -88,6 +88,17 @@ def _edit_forgets_passed() -> None:
     put(heads.Rewrite, "decide", decided)
 
 
+def _renewed_in_line() -> None:
+    """Buckets are renewed one after the other, and the first fault ends the round: those at the end are lost."""
+    one = leases._renew_one  # noqa: SLF001 - the rule that the plant replaces
+
+    async def renewed(kit: Kit, mine: leases.Leases) -> None:
+        for bucket, holding in list(mine.mine.items()):
+            await one(kit, mine, bucket, holding)
+
+    put(leases, "renew", renewed)
+
+
 RELAPSES: Mapping[str, Callable[[], None]] = {
     "doubled-hint-runs-twice": _doubled_hint_runs_twice,
     "waiting-retry-is-claimed": _waiting_retry_is_claimed,
@@ -95,4 +106,5 @@ RELAPSES: Mapping[str, Callable[[], None]] = {
     "held-tick-forgotten": _held_tick_forgotten,
     "ahead-edit-settles": _ahead_edit_settles,
     "edit-forgets-passed": _edit_forgets_passed,
+    "renewed-in-line": _renewed_in_line,
 }

@@ -43,6 +43,7 @@ SHOWN_BY: Mapping[str, str] = {
     "held-tick-forgotten": "NextTickIsRight",
     "ahead-edit-settles": "NextTickIsRight",
     "edit-forgets-passed": "NextTickIsRight",
+    "renewed-in-line": "TickNotLost",
 }
 # What no search has met so far: for those the tests of the services and of the domain stand.
 NOT_FOUND = frozenset({"waiting-retry-is-claimed", "dropped-while-taken-off"})

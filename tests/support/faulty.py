@@ -26,6 +26,7 @@ from tickwright.domain.seats import Seat
 from tickwright.domain.stored_logs import StoredLog
 from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
+from tickwright.ports.clock import Clock
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable, Unavailable
 from tickwright.ports.queue import DeadLetter, Hint, Queue, Received
 from tickwright.ports.store import AnyChange, Listing, Outcome, Store, Unknown
@@ -139,6 +140,19 @@ class Down:
         if self.is_down and call.name in self.names:
             self.refused += 1
             raise call.fault(f"{call.name} is down")
+        return await do()
+
+
+@dataclass(slots=True)
+class Slow:
+    """A port whose every answer takes its time."""
+
+    clock: Clock
+    ms: int
+
+    async def through(self, call: Call, do: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
+        """Wait, then do it."""
+        await self.clock.sleep_ms(self.ms)
         return await do()
 
 

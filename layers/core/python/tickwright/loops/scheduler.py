@@ -109,10 +109,11 @@ class SchedulerLoop:
         if not holding.resolved and self._is_time(bucket, "left", self.kit.durations.lookahead_ms):
             await self._resolve_left_behind(bucket)
             holding.resolved = True
-        for lane in LANES:  # highest first: a herd in one lane never delays a higher one
-            if lease_service.holds(self.kit, self.leases, bucket):
-                await self._serve_lane(bucket, lane)
-        await self._serve_waiting(bucket)
+        # Highest first: a herd in one lane never delays a higher one. One that fails keeps none from being served.
+        steps = [*(partial(self._serve_lane, bucket, lane) for lane in LANES), partial(self._serve_waiting, bucket)]
+        for step in steps:
+            if lease_service.holds(self.kit, self.leases, bucket) and not await self._guarded(step):
+                holding.resolved = False  # something may have been begun and not finished: look after it soon
         if lease_service.holds(self.kit, self.leases, bucket):
             await self._aim(bucket)
 
