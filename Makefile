@@ -15,6 +15,7 @@ QUICK := tests/tidy tests/unit tests/contract tests/api tests/services
 ARGS ?=
 N ?= 1000
 SECONDS ?= 54
+STAGE ?=
 SEED ?=
 SEEDS ?= 2000
 FROM ?= 0
@@ -35,7 +36,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---------------------------------------------------------------- use
 
@@ -46,6 +47,14 @@ run: setup-run ## Start API, loops and a worker on this machine, with a demo (AR
 .PHONY: local-key
 local-key: setup-run ## Make a key for the data of `make run`: ARGS="--tenant acme --scopes jobs:read,executions:run"
 	@$(PY) -m tickwright.local.keys $(ARGS)
+
+.PHONY: key
+key: setup-run ## Make a key of an installation on AWS, and so a tenant: STAGE=dev ARGS="--tenant acme"
+	@$(PY) -m tickwright.operator keys make --stage $(STAGE) $(ARGS)
+
+.PHONY: operate
+operate: setup-run ## Any command of the operator: STAGE=dev ARGS="keys list --tenant acme" (or ARGS=--help)
+	@$(PY) -m tickwright.operator $(ARGS) $(if $(STAGE),--stage $(STAGE))
 
 .PHONY: synth
 synth: setup ## Write the CloudFormation templates to cdk.out
@@ -110,6 +119,10 @@ semantics: setup ## Write docs/semantics.md again
 test: setup setup-emulators static generated gate ## Everything but the nightly sets
 	@$(PY) -m pytest -n $(JOBS) tests
 	@$(PY) -m tests.sim --seeds $(SEEDS) --jobs $(JOBS)
+
+.PHONY: e2e-deploy
+e2e-deploy: setup setup-emulators ## Deploy, use, update, roll back and destroy the app on a local AWS; seconds a phase
+	@$(PY) -m tests.deploy
 
 .PHONY: models
 models: setup ## Check the models of the protocol, every row against its verdict (SIZE=night ARGS="only=Tick trace")

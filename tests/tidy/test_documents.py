@@ -12,8 +12,8 @@ import pytest
 from tests.tidy.tree import ROOT, Source, texts
 
 DOCUMENTS = [source for source in texts() if source.name.endswith(".md")]
-MAKE = re.compile(r"(?:^|[\s`(;&])make ((?:[a-z][a-z-]*(?: |(?=[^\w-])|$))+)", re.MULTILINE)
-TARGET = re.compile(r"^([a-z][a-z-]*):(?!=)", re.MULTILINE)
+MAKE = re.compile(r"(?:^|[\s`(;&])make ((?:[a-z][a-z0-9-]*(?: |(?=[^\w-])|$))+)", re.MULTILINE)
+TARGET = re.compile(r"^([a-z][a-z0-9-]*):(?!=)", re.MULTILINE)
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 # Those whose arguments a parser reads: it can be asked what it makes of them without doing what they say.
 PARSED = re.compile(r"`(make (?:sim|scenario|fuzz)(?: [A-Z]+=(?!name)[\w.-]+)*)`")
@@ -52,7 +52,7 @@ def test_every_link_in_a_document_leads_to_a_file(document: Source) -> None:
 def test_every_target_says_what_it_does() -> None:
     """`make help` lists every target with one line."""
     makefile = (ROOT / "Makefile").read_text()
-    explained = set(re.findall(r"^([a-z][a-z-]*):.*## \S", makefile, re.MULTILINE))
+    explained = set(re.findall(r"^([a-z][a-z0-9-]*):.*## \S", makefile, re.MULTILINE))
 
     assert sorted(targets() - explained) == []
 
