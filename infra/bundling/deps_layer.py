@@ -13,6 +13,7 @@ import jsii
 from aws_cdk import aws_lambda as lambda_
 from uv import find_uv_bin
 
+from infra.bundling.aws_models import keep_what_is_called
 from infra.bundling.bytecode import compile_for_lambda
 from infra.bundling.sources import bundled, content_key
 from infra.context import ROOT
@@ -59,4 +60,5 @@ def install(target: Path, packaging: Packaging) -> None:
     for pattern in _UNUSED:
         for path in sorted(target.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+    keep_what_is_called(target / "botocore")
     compile_for_lambda(target, python=packaging.python)

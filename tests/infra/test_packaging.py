@@ -16,7 +16,7 @@ from infra.bundling import bytecode, core_layer, deps_layer
 from infra.bundling.sources import content_key, python_files
 from infra.context import ROOT, context_of_cdk_json
 from infra.packaging_settings import LAMBDA, Packaging
-from infra.policy.packages import LAYER_BYTES_MAX, RUNTIME_HAS, check_packages
+from infra.policy.packages import LAYER_BYTES_MAX, check_packages
 from infra.settings import STAGES
 
 
@@ -47,12 +47,13 @@ def test_caches_of_the_interpreter_change_no_key(tmp_path: Path) -> None:
 
 
 def test_the_core_layer_holds_the_library_and_the_sdk_without_the_shell(tmp_path: Path) -> None:
-    """`make run` needs packages that Lambda does not have."""
+    """`make run` needs packages that Lambda does not have, and a function does nothing that an operator does."""
     core_layer.CoreRecipe(LAMBDA).try_bundle(str(tmp_path), image=cdk.DockerImage.from_registry("scratch"))
 
     library = tmp_path / "python" / "tickwright"
     assert (library / "domain" / "__init__.py").exists()
     assert not (library / "local").exists()
+    assert not (library / "operator").exists()
     assert (tmp_path / "python" / "tickwright_sdk" / "__init__.py").exists()
 
 
@@ -128,7 +129,7 @@ def test_this_machine_can_pack_for_itself() -> None:
 def packed(tmp_path: Path) -> Path:
     """An assembly whose archives are as they should be."""
     deps = tmp_path / "asset.deps" / "python"
-    for name in ("aws_lambda_powertools", "croniter", "dateutil", "pydantic", "pydantic_core", "tzdata"):
+    for name in ("aws_lambda_powertools", "botocore", "croniter", "dateutil", "pydantic", "pydantic_core", "tzdata"):
         (deps / name).mkdir(parents=True)
     (deps / "pydantic_core" / "core.cpython-313-aarch64-linux-gnu.so").write_bytes(b"")
     domain = tmp_path / "asset.core" / "python" / "tickwright" / "domain"
@@ -150,8 +151,8 @@ def test_a_wheel_for_another_machine_is_found(packed: Path) -> None:
     assert [finding.rule for finding in check_packages(packed)] == ["package-machine"]
 
 
-def test_a_missing_and_a_shadowing_package_are_found(packed: Path) -> None:
-    """Lambda brings boto3, and does not bring tzdata."""
+def test_a_missing_and_an_unused_package_are_found(packed: Path) -> None:
+    """Lambda does not bring tzdata, and nothing asks for boto3."""
     shutil.rmtree(packed / "asset.deps/python/tzdata")
     (packed / "asset.deps/python/boto3").mkdir()
 
@@ -226,7 +227,7 @@ def imported_by(files: list[Path]) -> set[str]:
 
 
 def test_lambda_has_every_package_that_the_functions_import() -> None:
-    """From the layer, or from the runtime: a package that only this machine has would fail the first invocation."""
+    """From the layers: a package that only this machine has would fail the first invocation."""
     locked = {
         line.partition("==")[0].lower()
         for line in deps_layer.REQUIREMENTS.read_text(encoding="utf-8").splitlines()
@@ -241,4 +242,4 @@ def test_lambda_has_every_package_that_the_functions_import() -> None:
     shipped = [*core_layer.shipped(), *python_files(ROOT / "functions")]
     imported = imported_by([path for path in shipped if path.suffix == ".py"])
 
-    assert imported - brought - set(sys.stdlib_module_names) - set(RUNTIME_HAS) == {"tickwright", "tickwright_sdk"}
+    assert imported - brought - set(sys.stdlib_module_names) == {"tickwright", "tickwright_sdk"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tickwright.adapters.aws.clients import dynamodb_client, sqs_client
+from tickwright.adapters.aws.clients import dynamodb_client, new_session, sqs_client
 from tickwright.adapters.aws.console import log_link, no_link
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.adapters.dynamodb.engine import Options
@@ -43,7 +43,7 @@ def kit_from_env(environ: Mapping[str, str]) -> Kit:
 
 def kit_from(settings: Settings) -> Kit:
     """The kit of an installation."""
-    clock, entropy = SystemClock(), SystemEntropy()
+    session, clock, entropy = new_session(), SystemClock(), SystemEntropy()
     tables = TableNames(
         jobs=settings.jobs_table,
         executions=settings.executions_table,
@@ -57,8 +57,8 @@ def kit_from(settings: Settings) -> Kit:
         tenants=TenantQueues(prefix=settings.pool_queues, undelivered_arn=settings.pool_undelivered_arn),
     )
     return Kit(
-        store=DynamoDbStore(dynamodb_client(), tables, clock=clock, entropy=entropy, options=Options()),
-        queue=SqsQueue(sqs_client(), urls, clock=clock, entropy=entropy),
+        store=DynamoDbStore(dynamodb_client(session), tables, clock=clock, entropy=entropy, options=Options()),
+        queue=SqsQueue(sqs_client(session), urls, clock=clock, entropy=entropy),
         clock=clock,
         entropy=entropy,
         telemetry=LogTelemetry(),
