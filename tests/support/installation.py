@@ -30,6 +30,8 @@ class Installation:
         return {
             "TICKWRIGHT_STAGE": "test",
             "TICKWRIGHT_BUCKETS": "16",
+            "TICKWRIGHT_BUCKETS_SERVED": "16",
+            "TICKWRIGHT_EPOCH_BASE": "0",
             "TICKWRIGHT_SCALE": "1",
             "TICKWRIGHT_PAGE_SECRET": "a secret of the tests, long enough",
             "TICKWRIGHT_TARGETS": "{}",
