@@ -19,7 +19,7 @@ UNREACHABLE = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command; its exit status."""
-    asked = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
+    asked = parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         return asyncio.run(_done(asked))
     except InstallationUnreachable as fault:
@@ -32,21 +32,20 @@ async def _done(asked: Namespace) -> int:
     return await command.does(installed(asked.stage), asked)
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="tickwright.operator", description="Operate an installation of Tickwright on AWS.")
-    things = parser.add_subparsers(required=True, metavar="THING")
-    known: dict[str, ArgumentParser] = {}
-    actions = {}
-    for command in COMMANDS:
-        thing, action = command.words
-        if thing not in known:
-            known[thing] = things.add_parser(thing, help=f"what can be done with {thing}")
-            actions[thing] = known[thing].add_subparsers(required=True, metavar="ACTION")
-        made = actions[thing].add_parser(action, help=command.says, description=command.says)
-        made.add_argument("--stage", required=True, help="which installation: the name of its stage")
-        command.arguments(made)
-        made.set_defaults(command=command)
-    return parser
+def parser() -> ArgumentParser:
+    """What the table of commands takes."""
+    whole = ArgumentParser(prog="tickwright.operator", description="Operate an installation of Tickwright on AWS.")
+    things = whole.add_subparsers(required=True, metavar="THING")
+    for thing in dict.fromkeys(command.words[0] for command in COMMANDS):
+        told = things.add_parser(thing, help=f"what can be done with {thing}")
+        actions = told.add_subparsers(required=True, metavar="ACTION")
+        for command in COMMANDS:
+            if command.words[0] == thing:
+                made = actions.add_parser(command.words[1], help=command.says, description=command.says)
+                made.add_argument("--stage", required=True, help="which installation: the name of its stage")
+                command.arguments(made)
+                made.set_defaults(command=command)
+    return whole
 
 
 if __name__ == "__main__":

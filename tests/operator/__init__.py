@@ -1,0 +1,1 @@
+"""The commands of whoever runs an installation on AWS."""

@@ -1,0 +1,118 @@
+"""Does whoever has an installation's AWS credentials get keys of it, and nobody's secret afterwards?"""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.support.emulators.clients import aws_client
+from tests.support.emulators.server import Emulator
+from tests.support.installation import Installation, in_environment, install
+from tickwright.api.exchange import Caller
+from tickwright.api.keys import look_up
+from tickwright.domain.ids import TenantId
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.tenants import Scope
+from tickwright.operator.__main__ import UNREACHABLE, main
+from tickwright.wiring.aws import kit_from_env
+from tickwright.wiring.operator import OUTPUT
+
+STAGE = "optest"
+
+
+def _template(environment: Mapping[str, str]) -> dict[str, Any]:
+    """As the stack Core says it, and nothing else."""
+    told = json.dumps({name: value for name, value in environment.items() if name.startswith("TICKWRIGHT_")})
+    # A stack has to have some resource.
+    nothing = {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "x"}}
+    return {"Resources": {"Nothing": nothing}, "Outputs": {OUTPUT: {"Value": told}}}
+
+
+@pytest.fixture(scope="module")
+def installation(ministack: Emulator) -> Iterator[Installation]:
+    """One that is found by its stage."""
+    made = install(ministack.endpoint, ministack.endpoint, "operator-")
+    stack = {"StackName": f"Tickwright-{STAGE}-Core", "TemplateBody": json.dumps(_template(made.environment))}
+    cloudformation = aws_client("cloudformation", ministack.endpoint)
+    cloudformation.create_stack(**stack)
+    cloudformation.get_waiter("stack_create_complete").wait(
+        StackName=stack["StackName"], WaiterConfig={"Delay": 1, "MaxAttempts": 30}
+    )
+    with in_environment({**made.environment, "AWS_ENDPOINT_URL": ministack.endpoint}):
+        yield made
+
+
+def whose(installation: Installation, secret: str) -> Caller | Refusal:
+    """What the API makes of a secret."""
+    return asyncio.run(look_up(kit_from_env(installation.environment), f"Bearer {secret}"))
+
+
+def keys(*arguments: str) -> int:
+    """One of the commands."""
+    action, *more = arguments
+    return main(["keys", action, "--stage", STAGE, *more])
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-KEY-1")
+def test_a_key_that_was_made_opens_the_door_until_it_is_revoked(
+    installation: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The secret stands alone on its line, and in no list."""
+    made = keys("make", "--tenant", "acme", "--scopes", "jobs:read", "--label", "for reports", "--days", "3")
+    secret = capsys.readouterr().out.strip()
+    before = whose(installation, secret)
+    listed = keys("list", "--tenant", "acme")
+    line = capsys.readouterr().out
+    revoked = keys("revoke", "--tenant", "acme", "--key", line.split()[0])
+    shown = capsys.readouterr().out
+
+    assert (made, listed, revoked) == (0, 0, 0)
+    assert secret.startswith("tw_")
+    assert before == Caller(tenant_id=TenantId("acme"), scopes=frozenset({Scope.JOBS_READ}), label="for reports")
+    assert (line.split()[1], line.count("\n"), secret in line) == ("valid", 1, False)
+    assert (shown.split()[0], shown.split()[1]) == (line.split()[0], "over")
+    assert isinstance(whose(installation, secret), Refusal)
+
+
+@pytest.mark.slow
+def test_a_key_is_its_tenants_alone(installation: Installation, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody revokes a key by another tenant's name, and no list shows one."""
+    keys("make", "--tenant", "globex")
+    secret = capsys.readouterr().out.strip()
+    keys("list", "--tenant", "globex")
+    key_id = capsys.readouterr().out.split()[0]
+
+    status = keys("revoke", "--tenant", "initech", "--key", key_id)
+    said = capsys.readouterr().err
+    listed = keys("list", "--tenant", "initech")
+
+    assert (status, key_id in said) == (1, True)
+    assert (listed, capsys.readouterr().out) == (0, "")
+    assert isinstance(whose(installation, secret), Caller)
+
+
+@pytest.mark.slow
+def test_an_installation_that_is_not_there_is_named(
+    installation: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stage that was mistyped ends with one line, which names the stack that was looked for."""
+    status = main(["keys", "list", "--stage", "nowhere", "--tenant", "acme"])
+
+    said = capsys.readouterr()
+    assert (status, said.out, said.err.count("\n")) == (UNREACHABLE, "", 1)
+    assert "Tickwright-nowhere-Core" in said.err
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["make"], ["make", "--tenant", "a/b"], ["make", "--tenant", "acme", "--days", "0"], ["revoke", "--tenant", "a"]],
+)
+def test_what_no_command_takes_is_refused_before_anything_is_asked(wrong: list[str]) -> None:
+    """As any wrong option."""
+    with pytest.raises(SystemExit) as ended:
+        keys(*wrong)
+
+    assert ended.value.code == 2
