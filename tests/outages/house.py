@@ -17,6 +17,7 @@ from tickwright.api.call import Api
 from tickwright.api.keys import hash_of, make_key
 from tickwright.api.landing import land, settle_arrival
 from tickwright.domain.ids import TenantId
+from tickwright.domain.limits import SILENCE_LASTS_MS
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.tenants import Scope
 from tickwright.ports.faults import QueueUnavailable, StoreUnavailable
@@ -103,6 +104,11 @@ class House:
         """A caller whose key is good."""
         secret, _ = await make_key(self.world.kit, TenantId(tenant), scopes=scopes, label=tenant)
         return Client(self.api, secret)
+
+    async def recover(self) -> None:
+        """The store is well again, and so long that every process has noticed."""
+        self.mood.is_down = self.mood.is_silent = False
+        await self.world.clock.sleep_ms(SILENCE_LASTS_MS + 1)
 
     async def land_all(self) -> list[bool]:
         """Land what waits, as the function does; whether each is done with."""

@@ -57,6 +57,28 @@ async def test_without_an_intake_a_request_insists_and_then_says_503(house: Hous
 
 
 @pytest.mark.sem("SEM-INTAKE-3")
+@pytest.mark.parametrize("has_intake", [True, False])
+async def test_in_a_silence_that_lasts_nobody_insists(house: House, *, has_intake: bool) -> None:
+    """One has insisted in vain: those after it are answered soon, so that they take no places of the API."""
+    acme = await house.client()
+    api = house.another(**({} if has_intake else {"intake": None, "insists_ms": insists_ms(has_intake=False)}))
+    client = at_another(acme, api)
+    await client.get("/v1/me")
+    house.mood.is_silent = True
+    await client.post("/v1/jobs", a_job(house.world))
+    began_ms = house.world.clock.monotonic_ms()
+
+    many = await asyncio.gather(*(client.post("/v1/jobs", a_job(house.world)) for _ in range(20)))
+
+    assert {got.status for got in many} == {202 if has_intake else 503}
+    assert house.world.clock.monotonic_ms() - began_ms <= 5_000
+    assert len(house.intake.waiting) == (21 if has_intake else 0)
+    house.mood.is_silent = False
+    await house.world.clock.sleep_ms(5_001)
+    assert (await client.post("/v1/jobs", a_job(house.world))).status == 201
+
+
+@pytest.mark.sem("SEM-INTAKE-3")
 async def test_a_batch_is_asked_again_as_a_whole(house: House) -> None:
     """Each of its jobs comes into being once, however often the batch was tried."""
     acme = await house.client()
@@ -107,7 +129,7 @@ async def test_a_repeat_landing_and_a_lost_reply_make_one_job(house: House, copi
     first = await acme.post("/v1/jobs", body, idempotency_key="k")
     house.mood.applies_writes = True
     again = await other.post("/v1/jobs", body, idempotency_key="k")
-    house.mood.is_down = False
+    await house.recover()
 
     landed = await house.land_all()
     known = await other.post("/v1/jobs", body, idempotency_key="k")
@@ -126,7 +148,7 @@ async def test_a_repeat_that_overtakes_the_landing_has_the_same_job(house: House
     house.mood.is_down = True
     body = a_job(house.world)
     told = await acme.post("/v1/jobs", body, idempotency_key="k")
-    house.mood.is_down = False
+    await house.recover()
 
     made = await acme.post("/v1/jobs", body, idempotency_key="k")
 
@@ -233,7 +255,7 @@ async def test_what_is_refused_as_it_lands_is_set_aside_and_a_repeat_says_why(ho
     house.mood.is_down = True
     body = a_job(house.world, name="nightly")
     told = [await acme.post("/v1/jobs", body, idempotency_key=key) for key in ("a", "b")]
-    house.mood.is_down = False
+    await house.recover()
 
     assert await house.land_all() == [True, True]
 

@@ -5,12 +5,13 @@ The plot goes to build/scenarios/NAME.svg. Exit status 1 if an expectation did n
 
 import argparse
 import json
+import logging
 import sys
 from pathlib import Path
 
-from tests.scenarios import chart, db_failover, fleet_crash, spike
+from tests.scenarios import chart, db_failover, fleet_crash, outage, spike
 
-SCENARIOS = {one.NAME: one.play for one in (fleet_crash, spike, db_failover)}
+SCENARIOS = {one.NAME: one.play for one in (fleet_crash, spike, db_failover, outage)}
 
 
 def main() -> int:
@@ -20,6 +21,7 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=0, help="how much of everything (default: the scenario's own)")
     parser.add_argument("--out", type=Path, default=Path("build/scenarios"), help="where the plot goes")
     asked = parser.parse_args()
+    logging.getLogger("tickwright.api").setLevel(logging.CRITICAL)  # each request that is not answered has a line
     play = SCENARIOS[asked.name]
     outcome = play(size=asked.size) if asked.size else play()
     asked.out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tests.sim.clock import SimClock, SimEntropy
-from tests.sim.process import Network, Process
+from tests.sim.process import Process
 from tests.support.builders import an_id
 from tickwright.adapters.aws.patience import Patience, Persistence, TryAgain
 from tickwright.ports.faults import QueueUnavailable, Unavailable
@@ -22,15 +22,13 @@ APPLIED_MS = 150  # of these: the old leader still applies what reaches it
 IMPATIENT = Patience(tries_max=1)
 
 
-def _is_mute(network: Network) -> bool:
-    return GONE_FROM_MS <= network.now_ms() - network.start_ms < GONE_FROM_MS + GONE_MS
-
-
 @dataclass(slots=True)
 class FailingOver(Process):
     """One life of a slot, with the patience of its store's adapter."""
 
     patience: Patience = field(default_factory=Patience)
+    mute_from_ms: int = GONE_FROM_MS
+    mute_ms: int = GONE_MS
 
     async def call(self, do: Callable[[], AnswerT], fault: type[Unavailable], *, writes: bool = False) -> AnswerT:
         """One call; applied or not, nobody says so while the store is gone."""
@@ -42,7 +40,7 @@ class FailingOver(Process):
 
         async def attempt() -> AnswerT:
             answer = await self._answer(Process.call(self, do, fault, writes=writes))
-            if _is_mute(self.network):
+            if self._is_mute():
                 raise TryAgain("the reply was lost")
             return answer
 
@@ -55,11 +53,15 @@ class FailingOver(Process):
 
         async def attempt() -> list[AnswerT | Unavailable]:
             answers = await Process.call_each(self, each, fault)
-            if _is_mute(self.network) or any(isinstance(one, Unavailable) for one in answers):
+            if self._is_mute() or any(isinstance(one, Unavailable) for one in answers):
                 raise TryAgain("a reply was lost")
             return answers
 
         return await self._persistence(fault).persist("a batch", attempt)
+
+    def _is_mute(self) -> bool:
+        at_ms = self.network.now_ms() - self.network.start_ms
+        return self.mute_from_ms <= at_ms < self.mute_from_ms + self.mute_ms
 
     async def _answer(self, calling: Awaitable[AnswerT]) -> AnswerT:
         try:

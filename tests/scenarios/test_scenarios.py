@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.scenarios import chart, db_failover, fleet_crash, spike
+from tests.scenarios import chart, db_failover, fleet_crash, outage, spike
 from tests.scenarios.outcome import Outcome
 
 
@@ -31,6 +31,16 @@ def test_a_spike_leaves_the_high_lane_alone_and_looking_costs_no_more() -> None:
 def test_a_failover_loses_nothing_that_was_acknowledged() -> None:
     """Half a second without answers costs a wait; only clients without a key lose requests or do them twice."""
     outcome = db_failover.play(size=8)
+
+    assert outcome.failed == []
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-STALE-1", "SEM-INTAKE-1", "SEM-INTAKE-2", "SEM-INTAKE-3", "SEM-CATCHUP-1")
+@pytest.mark.parametrize("length", ["half a second", "half a minute", "ten minutes"])
+def test_an_outage_loses_nothing_that_was_acknowledged(length: str) -> None:
+    """Clients that ask once are acknowledged, readers see copies, and every tick is accounted for by its policy."""
+    outcome = outage.play(size=1, lengths=[length])
 
     assert outcome.failed == []
 

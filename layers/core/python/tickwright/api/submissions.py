@@ -49,15 +49,14 @@ async def submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> Su
     """The job; or, where the store does not answer for a while and there is an intake, what waits in it."""
     intake = call.api.intake
     if intake is None:
-        return await _insist(call, any_job(call, body, request))
-    asked = Asked(
-        body=body,
-        request=request,
-        job_id=job_id_of(call.page_secret, call.tenant_id, request),
-        at=call.kit.clock.now(),
-    )
+        asked = any_job(call, body, request)
+        return await insisting(call, lambda: submit_once(call, asked))
+    job_id = job_id_of(call.page_secret, call.tenant_id, request)
+    asked = Asked(body=body, request=request, job_id=job_id, at=call.kit.clock.now())
+    if call.api.known_keys.silence.lasts(call.kit.clock) and (kept := await _put(call, intake, asked)) is not None:
+        return kept
     try:
-        return await _insist(call, asked)
+        return await insisting(call, lambda: submit_once(call, asked))
     except Unavailable:
         submission = await _put(call, intake, asked)
         if submission is None:
@@ -71,14 +70,21 @@ def any_job(call: Call, body: JobBody, request: RequestKey) -> Asked:
 
 
 async def insisting(call: Call, attempt: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
-    """What may be done twice and counts once, asked again for as long as this program does."""
+    """What may be done twice and counts once, asked again for as long as this program does.
+
+    In a silence that lasts it is asked for two seconds: else all places of the API would soon be taken by who asks.
+    """
+    silence, clock = call.api.known_keys.silence, call.kit.clock
     if not call.api.insists_ms:
         return await attempt()
-    return await insist(call.kit, attempt, for_ms=call.api.insists_ms)
-
-
-async def _insist(call: Call, asked: Asked) -> Submitted:
-    return await insisting(call, lambda: submit_once(call, asked))
+    for_ms = limits.STORE_PATIENCE_MS if silence.lasts(clock) else call.api.insists_ms
+    try:
+        answer = await insist(call.kit, attempt, for_ms=for_ms)
+    except Unavailable:
+        silence.begins(clock)
+        raise
+    silence.ends()
+    return answer
 
 
 async def submit_once(call: Call, asked: Asked) -> Submitted:

@@ -96,6 +96,7 @@ STORE_PATIENCE_MS = 2_000  # its slowest answers take tens of milliseconds: whoe
 STORE_RESTS_MS = 1_000  # after a silence: so long a process shows copies before it asks again
 SUBMIT_INSISTS_MS = 20_000  # API Gateway waits 29 s; the last try, and the answer, need some of it
 INTAKE_AFTER_MS = 5_000  # then a submission goes to the intake, whose queue may take ten more to answer
+SILENCE_LASTS_MS = 5_000  # so long a silence that was noticed is taken to go on, by those who would insist
 SUBMISSION_BYTES_MAX = 1_000_000  # of a message: SQS takes 1,048,576 with its envelope
 LANDING_AGAIN_MS = 30_000  # after a submission that could not land: a thousand tries are eight hours
 

@@ -23,17 +23,20 @@ _FIRST_WAIT_MS, _WAIT_MS_MAX = 50, 1_000
 class Silence:
     """Since when this process's store has not answered; shared by all that it is asked meanwhile."""
 
-    _rests_until_ms: int | None = None  # None: it answered when it was asked last
+    _since_ms: int | None = None  # None: it answered when it was asked last
+    _noticed_ms: int = 0
+    _rests_until_ms: int = 0
 
     async def or_instead(
         self, clock: Clock, ask: Callable[[], Awaitable[AnswerT]], instead: Callable[[], Awaitable[AnswerT | None]]
     ) -> AnswerT:
         """The store's answer, or what there is instead of it; where there is nothing, as patient as ever."""
-        if self._rests(clock) and (shown := await instead()) is not None:
+        now_ms = clock.monotonic_ms()
+        if self._since_ms is not None and now_ms < self._rests_until_ms and (shown := await instead()) is not None:
             return shown
-        if self._rests_until_ms is not None:  # this one asks; whoever comes meanwhile need not
-            self._rest(clock, limits.STORE_PATIENCE_MS + limits.STORE_RESTS_MS)
-        asking = asyncio.ensure_future(ask())
+        # This one asks; whoever comes meanwhile need not, if there is a silence.
+        self._rests_until_ms = now_ms + limits.STORE_PATIENCE_MS + limits.STORE_RESTS_MS
+        asking = _begun(ask())
         try:
             return await self._answer(clock, asking, instead)
         finally:
@@ -43,24 +46,35 @@ class Silence:
         self, clock: Clock, asking: "asyncio.Future[AnswerT]", instead: Callable[[], Awaitable[AnswerT | None]]
     ) -> AnswerT:
         if not await _is_done_within(clock, asking, limits.STORE_PATIENCE_MS):
-            self._rest(clock, limits.STORE_RESTS_MS)
+            self.begins(clock)
             if (shown := await instead()) is not None:
                 return shown
         try:
             answer = await asking
         except Unavailable:
-            self._rest(clock, limits.STORE_RESTS_MS)
+            self.begins(clock)
             if (shown := await instead()) is not None:
                 return shown
             raise
-        self._rests_until_ms = None
+        self.ends()
         return answer
 
-    def _rests(self, clock: Clock) -> bool:
-        return self._rests_until_ms is not None and clock.monotonic_ms() < self._rests_until_ms
+    def begins(self, clock: Clock) -> None:
+        """It was asked and did not answer, once more or for the first time."""
+        self._noticed_ms = clock.monotonic_ms()
+        self._rests_until_ms = self._noticed_ms + limits.STORE_RESTS_MS
+        if self._since_ms is None:
+            self._since_ms = self._noticed_ms
 
-    def _rest(self, clock: Clock, duration_ms: int) -> None:
-        self._rests_until_ms = clock.monotonic_ms() + duration_ms
+    def ends(self) -> None:
+        """It has answered."""
+        self._since_ms = None
+
+    def lasts(self, clock: Clock) -> bool:
+        """Whether it is no short one, as was noticed a moment ago: then insisting would only hold a place."""
+        if self._since_ms is None or clock.monotonic_ms() - self._noticed_ms > limits.SILENCE_LASTS_MS:
+            return False
+        return clock.monotonic_ms() - self._since_ms >= limits.STORE_PATIENCE_MS
 
 
 async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms: int) -> AnswerT:
@@ -82,13 +96,20 @@ async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms:
 
 
 async def _answered_by(clock: Clock, attempt: Callable[[], Awaitable[AnswerT]], ends_ms: int) -> AnswerT:
-    asking = asyncio.ensure_future(attempt())
+    asking = _begun(attempt())
     try:
         if not await _is_done_within(clock, asking, ends_ms - clock.monotonic_ms()):
             raise StoreUnavailable("no answer within the request's time")
         return await asking
     finally:
         asking.cancel()
+
+
+def _begun(asked: Awaitable[AnswerT]) -> "asyncio.Future[AnswerT]":
+    """Under way; how it ends may be of no interest any more by then."""
+    asking = asyncio.ensure_future(asked)
+    asking.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return asking
 
 
 async def _is_done_within(clock: Clock, asking: "asyncio.Future[AnswerT]", duration_ms: int) -> bool:
