@@ -73,6 +73,7 @@ WEBHOOK_OVERLAP_S = 86_400  # a day for people to hand a new signing secret to e
 IDEMPOTENCY_S = 2 * 86_400  # semantics 1: 24 h or more; TTL deletion is late but never early
 PULL_NOTED_S = 3_600  # a machine that repeats a claim does so within minutes, and by then its leases are over
 POOL_RESTS_S = 90  # after its deletion: SQS makes no queue again within 60, and a request that removes it lives 29
+DELETED_TENANT_RESTS_S = 900  # no function lives longer: what one had begun for the tenant is done, or never will be
 DELETED_POOL_KEPT_S = 7 * 86_400  # far longer than a hint is kept, and than a look at what waits there may be away
 RETENTION_S_DEFAULT = 30 * 86_400
 RETENTION_S_MIN = 86_400  # twice the insert guard: what was forgotten is never decided again (R8)
@@ -82,6 +83,7 @@ CATCHUP_WINDOW_S_MAX = 31 * 86_400
 CATCHUP_RUNS_MAX = 1_000  # so far back the walk goes tick by tick: some 20 ms
 CATCHUP_RATE_MAX = 240  # a minute: the loop looks four times a second at a job that is behind
 CLOSED_AHEAD_MS = 60_000  # how far ahead a closed stretch is passed over in one row: a lifted one waits no longer
+COPY_SKEW_MS = 900_000  # how far the parts of one copy may be apart: a Region that lags longer is of little use
 EFFECTIVE_AHEAD_S_MAX = 366 * 86_400  # an edit that waits longer is forgotten by the people who made it
 
 
@@ -94,9 +96,9 @@ KNOWN_KEY_S_MAX = 900  # a key that was good so lately opens the door; one revok
 KNOWN_KEYS_MAX = 10_000  # in one process
 STORE_PATIENCE_MS = 2_000  # its slowest answers take tens of milliseconds: whoever has a copy waits no longer
 STORE_RESTS_MS = 1_000  # after a silence: so long a process shows copies before it asks again
+SILENCE_LASTS_MS = 5_000  # so long a silence that was noticed is taken to go on, by those who would insist
 SUBMIT_INSISTS_MS = 20_000  # API Gateway waits 29 s; the last try, and the answer, need some of it
 INTAKE_AFTER_MS = 5_000  # then a submission goes to the intake, whose queue may take ten more to answer
-SILENCE_LASTS_MS = 5_000  # so long a silence that was noticed is taken to go on, by those who would insist
 SUBMISSION_BYTES_MAX = 1_000_000  # of a message: SQS takes 1,048,576 with its envelope
 LANDING_AGAIN_MS = 30_000  # after a submission that could not land: a thousand tries are eight hours
 

@@ -133,6 +133,12 @@ def calendar_version(tenant_id: TenantId, name: str, version: int) -> Item:
     return _control(f"TENANT#{tenant_id}", f"CALENDARVERSION#{name}#{version:010d}")
 
 
+# How far the deletion of a tenant has come: put by its operator (1), read strongly (1).
+def deletion(tenant_id: TenantId) -> Item:
+    """One tenant's."""
+    return _control(f"TENANT#{tenant_id}", "DELETION")
+
+
 # The log of one attempt, of up to 16 KB: put once, where the attempt said anything (1 a KB), queried strongly when
 # somebody reads it (1 for each 4 KB). The partition is the execution, whose logs are one range by epoch.
 def log(ref: ExecutionRef, place: str) -> Item:

@@ -20,6 +20,7 @@ from tickwright.adapters.dynamodb.reader import Reader
 from tickwright.adapters.dynamodb.single import write_alone
 from tickwright.adapters.dynamodb.tables import Table, TableNames
 from tickwright.adapters.dynamodb.transactions import write_together
+from tickwright.adapters.dynamodb.whole import DynamoDbWhole
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.adapters.readable import readable
 from tickwright.domain import limits
@@ -74,6 +75,10 @@ class DynamoDbStore:
     def close(self) -> None:
         """Let go of the threads."""
         self._engine.calls.close()
+
+    def whole(self) -> DynamoDbWhole:
+        """All of these tables, for an operator."""
+        return DynamoDbWhole(self._engine)
 
     # --- writes -------------------------------------------------------------------------------------------------
     async def write(self, change: Change[ItemT]) -> Outcome[ItemT]:

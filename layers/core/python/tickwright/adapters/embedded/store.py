@@ -13,6 +13,7 @@ from tickwright.adapters.definitions import Definitions
 from tickwright.adapters.embedded import entities, expiry, reads, writes
 from tickwright.adapters.embedded.database import Database
 from tickwright.adapters.embedded.entities import Entity, Key
+from tickwright.adapters.embedded.whole import EmbeddedWhole
 from tickwright.domain.changes import Change
 from tickwright.domain.changes.heads import PutDefinition
 from tickwright.domain.executions import Execution
@@ -44,6 +45,10 @@ class EmbeddedStore:
         """Use a database that is open; whoever opened it closes it."""
         self._database = database
         self._definitions = Definitions()
+
+    def whole(self) -> EmbeddedWhole:
+        """All of this database, for an operator."""
+        return EmbeddedWhole(self._database)
 
     # --- writes -------------------------------------------------------------------------------------------------
     async def write(self, change: Change[ItemT]) -> Outcome[ItemT]:

@@ -74,6 +74,11 @@ API_KEYS_OF_TENANT = Query(
     table=Table.CONTROL,
     condition="#pk = :pk AND begins_with(#sk, :prefix)",
 )
+RECORDS_OF_TENANT = Query(
+    says="All the records that lie under a tenant.",
+    table=Table.CONTROL,
+    condition="#pk = :pk",
+)
 SEATS_OF_TENANT = Query(
     says="A tenant's seats by number.",
     table=Table.CONTROL,

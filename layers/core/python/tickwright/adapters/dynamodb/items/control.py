@@ -6,6 +6,7 @@
 from tickwright.adapters.dynamodb import keys, wire
 from tickwright.adapters.dynamodb.items.shape import FLAG, NUMBER, TEXT, Codec, Field, Shape, set_of
 from tickwright.adapters.dynamodb.wire import Item
+from tickwright.domain.deletions import Deletion
 from tickwright.domain.leases import BucketLease
 from tickwright.domain.pools import Pool
 from tickwright.domain.schedules import Calendar, content_text, from_content_text
@@ -54,6 +55,15 @@ _NAME = Shape(
         Field("name", "name", TEXT),
         Field("job_id", "jobId", TEXT),
         Field("released", "released", FLAG),
+    ),
+)
+_DELETION = Shape(
+    Deletion,
+    (
+        Field("tenant_id", "tenantId", TEXT),
+        Field("asked_at", "askedAt", NUMBER),
+        Field("still_at", "stillAt", NUMBER),
+        Field("ended_at", "endedAt", NUMBER),
     ),
 )
 _CALENDAR = Shape(
@@ -142,6 +152,18 @@ def idempotency_to_item(record: IdempotencyRecord) -> Item:
 def idempotency_from_item(item: Item) -> IdempotencyRecord:
     """The record of an item."""
     return _IDEMPOTENCY.entity(item)
+
+
+def deletion_to_item(deletion: Deletion) -> Item:
+    """How far the deletion of a tenant has come; once it has ended, DynamoDB forgets it in time."""
+    item = keys.deletion(deletion.tenant_id) | _DELETION.attributes(deletion)
+    ends = deletion.forgotten_at
+    return item if ends is None else item | {"ttl": wire.ttl(ends)}
+
+
+def deletion_from_item(item: Item) -> Deletion:
+    """How far the deletion of a tenant has come."""
+    return _DELETION.entity(item)
 
 
 def name_to_item(record: NameRecord) -> Item:

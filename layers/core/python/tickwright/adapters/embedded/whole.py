@@ -1,0 +1,120 @@
+"""What an operator asks of the store on one SQLite file: ports/whole.py. Reads are exact here."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from tickwright.adapters.embedded import entities, reads, writes
+from tickwright.adapters.embedded.codec import Codec
+from tickwright.adapters.embedded.database import Database
+from tickwright.adapters.embedded.entities import Entity
+from tickwright.domain.deletions import Deletion
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionRef, JobId, TenantId
+from tickwright.domain.jobs import Head
+from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.store import Listing
+
+ItemT = TypeVar("ItemT")
+
+DELETIONS: Final = Entity(
+    codec=Codec(Deletion, sparse=True),
+    columns=lambda deletion: (deletion.forgotten_at,),
+    load=entities.NAMES.load,
+    save=entities.NAMES.save,
+)
+_HEADS = "SELECT doc, job_id FROM heads WHERE job_id > ? ORDER BY job_id LIMIT ?"
+_EXECUTIONS = "SELECT doc, job_id, key FROM executions WHERE (job_id, key) > (?, ?) ORDER BY job_id, key LIMIT ?"
+_FORGET_KEPT = "DELETE FROM control WHERE pk = ? OR (pk = ? AND sk = ?)"
+_FORGET_EXECUTION = "DELETE FROM executions WHERE job_id = ? AND key = ?"
+_FORGET_DEFINITION = "DELETE FROM definitions WHERE job_id = ? AND version = ?"
+_FORGET_HEAD = "DELETE FROM heads WHERE job_id = ?"
+_RECORDS = "SELECT pk, sk FROM control WHERE pk = ? AND sk != ? LIMIT ?"
+_ORDERS = "SELECT pk, sk FROM control WHERE pk = ? AND sk >= ? AND sk < ? || CAST(x'FF' AS TEXT) LIMIT ?"
+_KEYS = "SELECT pk, sk FROM control WHERE sk = ? AND json_extract(doc, '$.tenant_id') = ? LIMIT ?"
+_FORGET_RECORD = "DELETE FROM control WHERE pk = ? AND sk = ?"
+_SEPARATOR = "\x00"  # in no id
+
+
+def deletion_key(tenant_id: TenantId) -> entities.Key:
+    """How far the deletion of a tenant has come."""
+    return f"TENANT#{tenant_id}", "DELETION"
+
+
+class EmbeddedWhole:
+    """All of a Database, which a store shares."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Head]:
+        """By the primary key."""
+        rows = await self._rows(_HEADS, (after_key or "", limit))
+        heads = [entities.HEADS.codec.load(row[0]) for row in rows]
+        return Listing(items=heads, next_key=rows[-1][1] if len(rows) == limit else None)
+
+    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Execution]:
+        """By the primary key."""
+        job_id, _, key = (after_key or "").partition(_SEPARATOR)
+        rows = await self._rows(_EXECUTIONS, (job_id, key, limit))
+        found = [entities.EXECUTIONS.codec.load(row[0]) for row in rows]
+        return Listing(items=found, next_key=_SEPARATOR.join(rows[-1][1:]) if len(rows) == limit else None)
+
+    async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:
+        """In one transaction."""
+        await self._write(partial(_forget_executions, refs=refs))
+
+    async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
+        """In one transaction."""
+
+        def forget(connection: sqlite3.Connection) -> None:
+            connection.executemany(_FORGET_DEFINITION, [(job_id, version) for version in versions])
+            connection.execute(_FORGET_HEAD, (job_id,))
+
+        await self._write(forget)
+
+    async def forget_records(self, tenant_id: TenantId, *, limit: int) -> int:
+        """In one transaction."""
+        return await self._write(partial(_forget_records, tenant_id=tenant_id, limit=limit))
+
+    async def deletion(self, tenant_id: TenantId) -> Deletion | None:
+        """The record."""
+        found = partial(reads.item, entity=DELETIONS, key=deletion_key(tenant_id))
+        return await self._database.read(found, StoreUnavailable)
+
+    async def put_deletion(self, deletion: Deletion) -> None:
+        """The record."""
+        put = partial(writes.put, entity=DELETIONS, key=deletion_key(deletion.tenant_id), item=deletion)
+        await self._write(put)
+
+    async def _rows(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        return await self._database.read(
+            lambda connection: connection.execute(statement, values).fetchall(), StoreUnavailable
+        )
+
+    async def _write(self, work: Callable[[sqlite3.Connection], ItemT]) -> ItemT:
+        return await self._database.write(work, StoreUnavailable)
+
+
+def _forget_executions(connection: sqlite3.Connection, refs: Sequence[ExecutionRef]) -> None:
+    for ref in refs:
+        logs, _ = entities.log_key(ref, "")
+        connection.execute(_FORGET_KEPT, (logs, *entities.own_payload_key(ref)))
+    connection.executemany(_FORGET_EXECUTION, refs)
+
+
+def _forget_records(connection: sqlite3.Connection, tenant_id: TenantId, limit: int) -> int:
+    partition, own = deletion_key(tenant_id)
+    orders, first = entities.order_key(tenant_id, "")
+    _, key = entities.api_key_key("")
+    asked: tuple[tuple[str, tuple[object, ...]], ...] = (
+        (_RECORDS, (partition, own)),
+        (_ORDERS, (orders, first, first)),
+        (_KEYS, (key, tenant_id)),
+    )
+    found: list[tuple[str, str]] = []
+    for statement, values in asked:
+        found += connection.execute(statement, (*values, limit - len(found))).fetchall()
+    connection.executemany(_FORGET_RECORD, found)
+    return len(found)

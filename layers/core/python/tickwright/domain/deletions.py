@@ -1,0 +1,45 @@
+"""How far the deletion of a tenant has come, and when its next step may be done.
+
+First nobody may ask for anything and everything stops; then a rest, in which whoever had begun something ends; only
+then rows go. Must not know a store. Promises: SEM-TENANT-2, SEM-TENANT-3.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tickwright.domain import limits
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant
+
+_REST_MS: Final = limits.DELETED_TENANT_RESTS_S * 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """A tenant that is deleted: since when, since when nothing of it moved, and when all of it was gone."""
+
+    tenant_id: TenantId
+    asked_at: Instant
+    still_at: Instant | None = None
+    ended_at: Instant | None = None
+
+    @property
+    def forgotten_at(self) -> Instant | None:
+        """When the record itself may go: as late as the rows of the tenant's last day would have gone."""
+        return None if self.ended_at is None else Instant(self.ended_at + limits.RETENTION_S_DEFAULT * 1_000)
+
+    @property
+    def removes_from(self) -> Instant | None:
+        """When rows may go; None while something moves."""
+        return None if self.still_at is None else Instant(self.still_at + _REST_MS)
+
+    def may_remove(self, now: Instant) -> bool:
+        """Whether whoever had begun something has ended by now."""
+        return self.removes_from is not None and self.removes_from <= now
+
+
+def looked_at(deletion: Deletion, *, moves: bool, now: Instant) -> Deletion:
+    """After a look at everything: what moved, or a job that came, starts the rest anew."""
+    if moves:
+        return replace(deletion, still_at=None)
+    return deletion if deletion.still_at is not None else replace(deletion, still_at=now)

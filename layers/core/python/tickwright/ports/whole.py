@@ -1,0 +1,49 @@
+"""What only an operator asks of a store: all there is in it, and to forget what was a tenant's.
+
+Apart from ports/store.py because no function of an installation may do any of it. Whatever is forgotten may be asked to
+be forgotten again: dying anywhere leaves the rest for the next time. Reads may be stale: who decides, reads again.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tickwright.domain.deletions import Deletion
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import ExecutionRef, JobId, TenantId
+from tickwright.domain.jobs import Head
+from tickwright.ports.store import Listing
+
+
+class Whole(Protocol):
+    """A store, as a whole."""
+
+    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Head]:
+        """All heads, in no order; a page may hold fewer than `limit`, and none, though there is a next."""
+        ...
+
+    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Execution]:
+        """All executions, in no order; pages as of heads."""
+        ...
+
+    async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:
+        """Forget these: first what was kept of each (logs, a payload of its own), then the rows. At most 100."""
+        ...
+
+    async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
+        """Forget these definitions of a job, then its head: while that stands, the job is found."""
+        ...
+
+    async def forget_records(self, tenant_id: TenantId, *, limit: int) -> int:
+        """Forget up to so many of the records that lie under a tenant; how many. Its deletion's own stays.
+
+        Names, requests, calendars with their versions, pools, seats, the rotation, orders to redrive, and API keys.
+        """
+        ...
+
+    async def deletion(self, tenant_id: TenantId) -> Deletion | None:
+        """How far the deletion of a tenant has come, strongly read."""
+        ...
+
+    async def put_deletion(self, deletion: Deletion) -> None:
+        """Put or replace it."""
+        ...

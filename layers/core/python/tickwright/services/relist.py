@@ -1,0 +1,115 @@
+"""Relist: put on the journal again whatever a copy of the tables has unfinished, and make the queues that it names.
+
+For an installation on tables that were restored or that followed another Region: queues are empty there, and what was
+written of one step may be of different instants. Reads everything once and writes pages only, so it may be done at any
+time, beside the loops, and again; dying anywhere costs what was done. Promise: SEM-RECOVERY-1.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tickwright.domain import limits
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import Epoch, TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head
+from tickwright.domain.journal import Entry, Page
+from tickwright.domain.lanes import bucket_of
+from tickwright.domain.pools import queue_key, standing
+from tickwright.ports.whole import Whole
+from tickwright.services.kit import Kit
+
+_PAGE: Final = 1_000
+
+
+@dataclass(slots=True)
+class Relisted:
+    """What was found. `highest_epoch` is that of any execution: above the installation's base, that is too low."""
+
+    executions: int = 0
+    unfinished: int = 0
+    heads: int = 0
+    decided: int = 0  # ticks that were decided and have no execution
+    pools: int = 0
+    pages: int = 0
+    highest_epoch: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
+    tenants: set[TenantId] = field(default_factory=set)
+
+
+async def relist(kit: Kit, whole: Whole, point: Instant) -> Relisted:
+    """Look through all of it. `point`: the instant that the copy is of, as far as is known."""
+    done = Relisted()
+    await _relist_executions(kit, whole, done)
+    await _relist_heads(kit, whole, done, Instant(point - limits.COPY_SKEW_MS))
+    for tenant_id in sorted(done.tenants):
+        done.pools += await _prepare_pools(kit, tenant_id)
+    return done
+
+
+async def _relist_executions(kit: Kit, whole: Whole, done: Relisted) -> None:
+    after_key: str | None = None
+    while True:
+        page = await whole.every_execution_eventually(limit=_PAGE, after_key=after_key)
+        open_ones = [row for row in page.items if row.owed or not row.is_terminal]
+        done.executions += len(page.items)
+        done.unfinished += len(open_ones)
+        done.highest_epoch = max([done.highest_epoch, *(row.lease_epoch for row in page.items)])
+        done.tenants |= {row.tenant_id for row in page.items}
+        done.pages += await _put(kit, map(_entry_of, open_ones))
+        if (after_key := page.next_key) is None:
+            return
+
+
+async def _relist_heads(kit: Kit, whole: Whole, done: Relisted, since: Instant) -> None:
+    """Those that decided a tick shortly before the copy, or after it by the copy of another table."""
+    after_key: str | None = None
+    while True:
+        page = await whole.every_head_eventually(limit=_PAGE, after_key=after_key)
+        done.heads += len(page.items)
+        done.tenants |= {head.tenant_id for head in page.items}
+        missing = await _without_their_last(kit, [head for head in page.items if (head.fired_at or 0) >= since])
+        done.decided += len(missing)
+        done.pages += await _put(kit, missing)
+        if (after_key := page.next_key) is None:
+            return
+
+
+async def _without_their_last(kit: Kit, heads: Sequence[Head]) -> Sequence[Entry]:
+    last = {head.last_ref: head for head in heads if head.last_ref is not None}
+    there = await kit.store.executions(sorted(last)) if last else {}
+    return [
+        Entry(job_id=ref.job_id, key=ref.key, version=head.version) for ref, head in last.items() if ref not in there
+    ]
+
+
+def _entry_of(execution: Execution) -> Entry:
+    return Entry(job_id=execution.job_id, key=execution.key, version=execution.job_version)
+
+
+async def _put(kit: Kit, entries: Iterable[Entry]) -> int:
+    """Pages that are looked at at once: their first look tells the workers."""
+    by_bucket: dict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_bucket[bucket_of(entry.job_id, kit.buckets)].append(entry)
+    now, pages = kit.clock.now(), 0
+    for bucket, together in by_bucket.items():
+        for start in range(0, len(together), limits.PAGE_ENTRIES_MAX):
+            part = tuple(together[start : start + limits.PAGE_ENTRIES_MAX])
+            await kit.store.put_page(Page(bucket=bucket, check_at=now, writer=kit.entropy.token(), entries=part))
+            pages += 1
+    return pages
+
+
+async def _prepare_pools(kit: Kit, tenant_id: TenantId) -> int:
+    """The queues of a tenant's pools: a copy of the tables has none."""
+    count, after_key = 0, None
+    while True:
+        page = await kit.store.pools_of(tenant_id, limit=limits.LIST_PAGE_MAX, after_key=after_key)
+        for pool in page.items:
+            if standing(pool) is not None:
+                await kit.queue.prepare(queue_key(pool.name, tenant_id))
+                count += 1
+        if (after_key := page.next_key) is None:
+            return count
