@@ -22,11 +22,13 @@ class AlarmSettings:
     """Thresholds, by lane where lanes promise different things. A lane that is not named has no such alarm.
 
     `topic_arn`: the SNS topic that is told when an alarm begins and when it ends; without one they are only shown.
+    `expressions`: false for places whose CloudWatch does not reckon; the alarms on what is reckoned are left out there.
     `runbook`: where people read docs/operations.md; an address of their own copy, or the path in this repository.
     """
 
     topic_arn: str | None = None
     runbook: str = "docs/operations.md"
+    expressions: bool = True
     # The 99th percentile of a minute's starts: a tenant's second is kept in the lanes that promise it. What may wait is
     # late when it no longer gains.
     dispatch_lag_ms: Mapping[str, int] = field(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from infra.alarm_settings import AlarmSettings
 from infra.door_settings import ApiSettings
 from infra.fleet_settings import FleetSettings, ImageSettings, ServiceSettings
 from infra.function_settings import FunctionSettings
@@ -44,10 +45,25 @@ def _fleet(*, cpu: int, memory_mib: int, machines_min: int, machines_max: int, o
     return FleetSettings(services=MappingProxyType({"Urgent": urgent, "Patient": patient}))
 
 
+def _small_fleet() -> FleetSettings:
+    """One service on Spot for all lanes, as a machine costs as much as all else of an idle installation's loops."""
+    shared = ServiceSettings(
+        places=MappingProxyType({"high": 6, "normal": 6, "low": 5, "backfill": 3}),
+        cpu=256,
+        memory_mib=1_024,
+        machines_min=1,
+        machines_max=2,
+        backlog_per_machine=12,
+        on_demand=0,
+    )
+    return FleetSettings(services=MappingProxyType({"Shared": shared}))
+
+
 # Full CPU comes at 1,769 MiB. The API and the workers get half of it; the loops wait most of the time.
 _DEV = Settings(
     stage="dev",
-    buckets=16,
+    # Each costs by the hour (docs/capacity.md); four carry 800 jobs a second.
+    buckets=4,
     scale="1",
     log_level="DEBUG",
     log_retention_days=14,
@@ -61,17 +77,19 @@ _DEV = Settings(
     claim=FunctionSettings(memory_mib=512, timeout_s=28),
     claim_seats=5,
     authorizer=FunctionSettings(memory_mib=512, timeout_s=10),
-    scheduler=FunctionSettings(memory_mib=512, timeout_s=180),
+    # It holds 100 MiB, and is awake all the time: each 256 MiB are $9 a month.
+    scheduler=FunctionSettings(memory_mib=256, timeout_s=180),
     # It looks until 20 s before its time limit: a minute.
     watch=FunctionSettings(memory_mib=512, timeout_s=80),
     # The longest attempt on Lambda is 840 s; the rest is for the claim, the completion and what is owed.
     worker=FunctionSettings(memory_mib=1_024, timeout_s=890),
-    fleet=_fleet(cpu=256, memory_mib=1_024, machines_min=1, machines_max=2, on_demand=0),
+    fleet=_small_fleet(),
 )
 
 _STAGING = replace(
     _DEV,
     stage="staging",
+    buckets=16,
     log_level="INFO",
     log_retention_days=30,
     tables=TableSettings(retained=True, recovery_days=7, read_units_max=10_000, write_units_max=10_000),
@@ -80,7 +98,7 @@ _STAGING = replace(
     lane_concurrency=MappingProxyType({"high": 50, "normal": 50, "low": 20, "backfill": 10}),
     claim=replace(_DEV.claim, reserved_concurrency=50),
     claim_seats=10,
-    scheduler=replace(_DEV.scheduler, reserved_concurrency=8),
+    scheduler=replace(_DEV.scheduler, memory_mib=512, reserved_concurrency=8),
     watch=replace(_DEV.watch, reserved_concurrency=3),
     worker=replace(_DEV.worker, reserved_concurrency=130),
     fleet=_fleet(cpu=512, memory_mib=2_048, machines_min=1, machines_max=10, on_demand=1),
@@ -103,14 +121,15 @@ _PROD = replace(
     fleet=_fleet(cpu=1_024, memory_mib=4_096, machines_min=2, machines_max=50, on_demand=1),
 )
 
-# For a deploy on an AWS that runs on this machine (docs/deploy.md). It has no Application Auto Scaling, runs functions
-# under this machine's interpreter, and starts no container: the image is a name.
+# For a deploy on an AWS that runs on this machine (docs/deploy.md). It has no Application Auto Scaling and no alarms on
+# expressions, runs functions under this machine's interpreter, and starts no container: the image is a name.
 _LOCAL = replace(
     _DEV,
     stage="local",
     packaging=Packaging.of_this_machine(),
+    alarms=AlarmSettings(expressions=False),
     fleet=replace(
-        _DEV.fleet,
+        _fleet(cpu=256, memory_mib=1_024, machines_min=1, machines_max=2, on_demand=0),
         scales=False,
         flow_logs=False,
         image=ImageSettings(repository="tickwright-worker", digest=f"sha256:{0:064x}"),

@@ -49,6 +49,8 @@ class ObservabilityStack(cdk.Stack):
         ring_for_functions(alarms, thresholds, functions)
         ring_for_tables(alarms, data.tables, INDEXES)
         ring_for_the_door(alarms, thresholds, api.gateway, stage=stage)
+        if not thresholds.expressions:
+            alarms.leave_out_expressions()
         page = Dashboard(self, "Dashboard", settings=settings, parts=core.parts)
         page.show_promises(alarms.made)
         page.show_queues()

@@ -1,10 +1,14 @@
 """Would a deploy find what it changes and starts? The cheap part of that, at every test run."""
 
 import ast
+import json
+from pathlib import Path
 
 import pytest
 
-from tests.deploy import next_version
+from infra.app import build_app
+from infra.context import context_of_cdk_json
+from tests.deploy import app, next_version
 from tests.deploy.ground import ROOT
 from tests.deploy.image import DOCKERFILE, HANDLERS, described, instructions
 from tests.deploy.next_version import Edit, edited
@@ -44,3 +48,23 @@ def test_lines_that_go_on_are_one_instruction() -> None:
 
     assert found == [("ENV", "A=1      B=2"), ("RUN", '["x"]')]
     assert next(instructions((ROOT / DOCKERFILE).read_text(encoding="utf-8")))[0] == "ARG"
+
+
+@pytest.mark.slow
+def test_the_stage_of_the_local_aws_has_nothing_that_it_lacks(tmp_path: Path) -> None:
+    """No alarm on an expression, no scaling, no flow log; the alarms on what is measured as it is are there."""
+    context = context_of_cdk_json(packaging=False)
+    build_app(app.settings(), context=context, outdir=str(tmp_path)).synth()
+    resources = [
+        resource
+        for path in tmp_path.glob("*.template.json")
+        for resource in json.loads(path.read_text(encoding="utf-8"))["Resources"].values()
+    ]
+    alarms = [one["Properties"] for one in resources if one["Type"] == "AWS::CloudWatch::Alarm"]
+
+    assert len(alarms) > 5
+    assert [alarm for alarm in alarms if "Metrics" in alarm] == []
+    assert {one["Type"] for one in resources} & {
+        "AWS::EC2::FlowLog",
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+    } == set()
