@@ -35,7 +35,7 @@ from tickwright.domain.schedules import HashIdentity
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.services.kit import Kit
-from tickwright.services.report import Extended, heartbeat
+from tickwright.services.report import heartbeat
 from tickwright.services.submit import RequestKey, Submitted, submit
 from tickwright.wiring.aws import kit_from_env
 from tickwright.wiring.embedded import embedded_kit
@@ -162,7 +162,7 @@ class Bench:
             while time.perf_counter() - began_s < _BEATING_S:
                 one = executions[number % len(executions)]
                 answer = await heartbeat(self.kit, one, one.lease_epoch)
-                assert isinstance(answer, Extended)
+                assert isinstance(answer, Execution)
                 sent, number = sent + 1, number + _BEATS_AT_ONCE
 
         await asyncio.gather(*map(beat, range(_BEATS_AT_ONCE)))

@@ -183,6 +183,47 @@ class _FailsFirstBeat:
         return await do()
 
 
+@pytest.mark.sem("SEM-CHECKPOINT-1")
+async def test_a_heartbeat_whose_answer_was_lost_does_not_land_over_a_later_note(world: World) -> None:
+    """The first hangs in the network until the second has noted more: the next attempt goes on from the second's."""
+    late = _LandsLate()
+    seen: list[Noted | None] = []
+
+    async def says_twice(invocation: Invocation) -> UserResult:
+        await invocation.beat(Noted(checkpoint="1"))
+        await world.clock.sleep_ms(2_000)
+        await invocation.beat(Noted(checkpoint="2"))
+        await late.land()
+        seen.append((await world.only_execution()).noted)
+        return FLAKY
+
+    await a_run_of(world, says_twice, retryPolicy={"maxAttempts": 1})
+    await for_a_while(world, 10_000, a_worker(world, world.a_process(late)))
+
+    assert late.landed
+    assert seen == [Noted(checkpoint="2")]
+
+
+class _LandsLate:
+    """The first heartbeat is without an answer, and arrives when the test says so."""
+
+    def __init__(self) -> None:
+        self._held: Callable[[], Awaitable[object]] | None = None
+        self.landed = False
+
+    async def through(self, call: Call, do: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
+        if isinstance(call.what, Heartbeat) and self._held is None:
+            self._held = do
+            raise call.fault("no answer")
+        return await do()
+
+    async def land(self) -> None:
+        """Let it arrive."""
+        assert self._held is not None
+        await self._held()
+        self.landed = True
+
+
 @pytest.mark.sem("SEM-CHECKPOINT-1", "SEM-CANCEL-4")
 async def test_a_beat_of_user_code_says_when_to_stop(world: World) -> None:
     """The run was cancelled: the next beat says no, at once and for good, and the run ends CANCELLED."""

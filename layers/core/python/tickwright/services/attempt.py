@@ -135,7 +135,6 @@ async def _attempt(
         draining=worker.draining,
         claimed=claimed,
         log=log,
-        lease_until=claimed.execution.lease_until,
     )
     result = await kept.run(runner, given)
     if not isinstance(result, Failure | Fatal | RetryLater):

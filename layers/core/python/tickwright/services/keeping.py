@@ -20,7 +20,7 @@ from tickwright.ports.faults import Unavailable
 from tickwright.ports.runner import GoesOn, Invocation, Runner, StopReason
 from tickwright.services.claim import Claimed
 from tickwright.services.kit import Kit
-from tickwright.services.report import OUT_OF_TIME, Extended, deadline_of, heartbeat, stopped
+from tickwright.services.report import OUT_OF_TIME, deadline_of, heartbeat, stopped
 
 LEFT = Refusal(code=Code.LEASE_LOST, detail="It may go on, and nobody can end it: it is left to its lease.")
 # What a target is told when its attempt ends for one of these; for all others its lease is lost.
@@ -54,7 +54,8 @@ class KeptAttempt:
     draining: "asyncio.Future[None]"
     claimed: Claimed
     log: LogTail
-    lease_until: Instant | None  # as it was written last; None once that is not known for sure
+    seen: Execution = field(init=False)  # as the last write that was answered has left it
+    lease_until: Instant | None = None  # as it was written last; None while that is not known for sure
     lease_sent_ms: int = 0
     why: StopReason | None = None  # it is to stop
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -66,8 +67,8 @@ class KeptAttempt:
 
     async def run(self, runner: Runner, definition: Definition) -> UserResult | Refusal:
         """Run the target until it ends, or until there is a reason to end it."""
-        self.lease_sent_ms = self.claimed.sent_ms
-        self.noted = self.claimed.execution.noted
+        self.lease_sent_ms, self.seen = self.claimed.sent_ms, self.claimed.execution
+        self.noted, self.lease_until = self.seen.noted, self.seen.lease_until
         invocation = Invocation(
             execution=self.claimed.execution,
             definition=definition,
@@ -146,19 +147,16 @@ class KeptAttempt:
             return OUT_OF_TIME
         self.beaten_ms = sent_ms = kit.clock.monotonic_ms()
         noted, self.is_unsent = self.noted if self.is_unsent else None, False
-        known, self.lease_until = self.lease_until, None
+        self.lease_until = None
         try:
             async with asyncio.timeout(max(1, self._lease_over_ms() - sent_ms) / 1_000):
-                answer = await heartbeat(kit, execution, execution.lease_epoch, noted=noted)
+                answer = await heartbeat(kit, self.seen, execution.lease_epoch, noted=noted)
         except (Unavailable, TimeoutError):  # a store that hangs must not keep the holder past its lease
-            answer = Extended(until=kit.clock.now())
-            sent_ms = self.lease_sent_ms
             self.is_unsent = self.is_unsent or noted is not None
         else:
-            self.lease_until = answer.until if known is not None and isinstance(answer, Extended) else None
-        if isinstance(answer, Refusal):
-            return answer
-        self.lease_sent_ms = sent_ms
+            if isinstance(answer, Refusal):
+                return answer
+            self.lease_sent_ms, self.seen, self.lease_until = sent_ms, answer, answer.lease_until
         if kit.clock.monotonic_ms() >= self._lease_over_ms():
             return Refusal(code=Code.LEASE_LOST, detail="The lease may be over by the worker's own clock.")
         return None

@@ -31,7 +31,7 @@ from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.stored_logs import SaidBy
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import StoreUnavailable
-from tickwright.ports.store import Applied, Outcome, Refused
+from tickwright.ports.store import Applied, Outcome
 from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_key_for
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
@@ -49,27 +49,50 @@ class Extended:
     until: Instant
 
 
-async def heartbeat(kit: Kit, execution: Execution, epoch: Epoch, *, noted: Noted | None = None) -> Extended | Refusal:
+async def heartbeat(kit: Kit, seen: Execution, epoch: Epoch, *, noted: Noted | None = None) -> Execution | Refusal:
     """Move the lease out, never past the attempt's or the run's deadline; or why not: lost, cancelled, deadline.
 
-    `noted`, whole, takes the place of what was noted before.
+    `noted`, whole, takes the place of what was noted before. It moves the very lease that was seen, and what is found
+    in its place where that is not there: so one whose answer was lost cannot land after a later one, over its note.
     """
-    now = kit.clock.now()
-    until = _lease_from(kit, execution, now)
-    if until <= now:
-        return OUT_OF_TIME
-    change = Heartbeat(ref=execution.ref, epoch=epoch, now=now, lease_until=until, noted=noted)
-    return _extended(kit, change, await kit.store.write(change))
+    for _ in range(_READS_MAX):
+        now = kit.clock.now()
+        until = _lease_from(kit, seen, now)
+        if until <= now:
+            return OUT_OF_TIME
+        change = _moving(seen, epoch, now=now, until=until, noted=noted)
+        outcome = await kit.store.write(change)
+        if isinstance(outcome, Applied):
+            return outcome.new
+        if outcome.old is None or not _is_held(change, outcome.old):
+            return _refused(kit, change, outcome.old)
+        seen = outcome.old
+    raise StoreUnavailable(f"the lease of {seen.ref.id} was moved by others {_READS_MAX} times in a row")
+
+
+def _moving(seen: Execution, epoch: Epoch, *, now: Instant, until: Instant, noted: Noted | None) -> Heartbeat:
+    return Heartbeat(
+        ref=seen.ref,
+        epoch=epoch,
+        now=now,
+        lease_until=until,
+        noted=noted,
+        seen_lease_until=seen.lease_until,
+        seen_noted=seen.noted,
+    )
+
+
+def _is_held(change: Heartbeat, old: Execution | None) -> bool:
+    """Whether it was refused for the lease that it names alone: its holder has moved it meanwhile, or whoever it is."""
+    return replace(change, seen_lease_until=None).decide(old) is not None
 
 
 def _lease_from(kit: Kit, execution: Execution, now: Instant) -> Instant:
     return Instant(min(now + kit.durations.lease_ms, deadline_of(execution)))
 
 
-def _extended(kit: Kit, change: Heartbeat, outcome: Outcome[Execution]) -> Extended | Refusal:
-    if isinstance(outcome, Applied):
-        return Extended(until=change.lease_until)
-    refusal = why_refused(outcome.old, change.epoch)
+def _refused(kit: Kit, change: Heartbeat, old: Execution | None) -> Refusal:
+    refusal = why_refused(old, change.epoch)
     kit.emit(EventName.HEARTBEAT_REFUSED, executionId=change.ref.id, reason=refusal.code.value)
     return refusal
 
@@ -222,25 +245,18 @@ async def report_heartbeat(  # noqa: PLR0913 - a report names its run, its fence
 async def _kept(kit: Kit, execution: Execution, noted: Noted | None) -> Extended | Refusal | None:
     """The lease that was read is moved; or why not, None if it was moved by another meanwhile."""
     now = kit.clock.now()
-    until, seen = _lease_from(kit, execution, now), execution.lease_until
+    until = _lease_from(kit, execution, now)
     if until <= now:
         return OUT_OF_TIME
-    change = Heartbeat(
-        ref=execution.ref,
-        epoch=execution.lease_epoch,
-        now=now,
-        lease_until=until,
-        noted=noted,
-        seen_lease_until=seen,
-        seen_noted=execution.noted,
-    )
+    change = _moving(execution, execution.lease_epoch, now=now, until=until, noted=noted)
     # Before the write: dying in between, the page finds the lease as it was, and is put off.
     is_sooner = execution.is_missed_sooner_by(until, kit.durations.clock_error_ms)
     if is_sooner and change.decide(execution) is not None:
         await kit.store.put_page(_page_watching(kit, execution, until))
     outcome = await kit.store.write(change)
-    is_held = isinstance(outcome, Refused) and replace(change, seen_lease_until=None).decide(outcome.old) is not None
-    return None if is_held else _extended(kit, change, outcome)
+    if isinstance(outcome, Applied):
+        return Extended(until=change.lease_until)
+    return None if _is_held(change, outcome.old) else _refused(kit, change, outcome.old)
 
 
 def _page_watching(kit: Kit, execution: Execution, lease_until: Instant) -> Page:
