@@ -3,7 +3,53 @@
 Must not know CDK, nor the routes (infra/stacks/api.py).
 """
 
+import re
 from dataclasses import dataclass
+
+# How long API Gateway keeps what an authorizer said, at most.
+AUTHORIZER_CACHE_S_MAX = 3_600
+# Fewer requests of an address in five minutes than this are nothing that WAF counts.
+WAF_RATE_MIN, WAF_RATE_MAX = 10, 2_000_000_000
+
+_NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,}")
+_CERTIFICATE = re.compile(r"arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate/[0-9a-f-]+")
+_ZONE = re.compile(r"Z[A-Z0-9]{4,31}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainSettings:
+    """A name of one's own for the API; its certificate is in the same region.
+
+    `zone_id`, `zone_name`: the hosted zone of Route 53 that the name is entered in; without one, somebody enters it.
+    """
+
+    name: str
+    certificate_arn: str
+    zone_id: str | None = None
+    zone_name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no browser finds, and half a zone."""
+        assert _NAME.fullmatch(self.name)
+        assert _CERTIFICATE.fullmatch(self.certificate_arn)
+        assert (self.zone_id is None) == (self.zone_name is None)
+        assert self.zone_id is None or _ZONE.fullmatch(self.zone_id)
+        assert self.zone_name is None or self.name.endswith(f".{self.zone_name}") or self.name == self.zone_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WafSettings:
+    """A web ACL before the API. `requests_of_an_address`: so many in five minutes, and the next are refused.
+
+    AWS's common rules refuse what is no request of a program of ours; those that look into bodies only count, since a
+    tenant's payload may look like anything.
+    """
+
+    requests_of_an_address: int
+
+    def __post_init__(self) -> None:
+        """Refuse what WAF refuses."""
+        assert WAF_RATE_MIN <= self.requests_of_an_address <= WAF_RATE_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,3 +62,11 @@ class ApiSettings:
     authorizer_cache_s: int
     # Logs of API Gateway need a role that an account has once. False where another stack of the account has set it.
     sets_account_log_role: bool = True
+    # With a name of its own the API is found under no other.
+    domain: DomainSettings | None = None
+    waf: WafSettings | None = None
+
+    def __post_init__(self) -> None:
+        """A bucket of tokens holds a second's at least, and API Gateway keeps an answer for an hour at most."""
+        assert 1 <= self.rate_per_s <= self.burst
+        assert 0 <= self.authorizer_cache_s <= AUTHORIZER_CACHE_S_MAX

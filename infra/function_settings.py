@@ -23,3 +23,23 @@ class FunctionSettings:
     memory_mib: int
     timeout_s: int
     reserved_concurrency: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSettings:
+    """How a new version comes into use. All off: each function is replaced at once, and what was before is gone.
+
+    `aliased`: functions are called through the alias `live`, and earlier versions stay to go back to.
+    `snap_start`: the API, its authorizer and the workers start from a snapshot of a process that has imported all; the
+    loops do not need it, since they are started each minute. Versions do not stay then: each snapshot is paid for.
+    `canary`: a tenth of the API's callers have the new version for five minutes; alarms take it back. The others are
+    replaced at once: two versions of a loop or a worker beside each other prove nothing in five minutes.
+    """
+
+    aliased: bool = False
+    snap_start: bool = False
+    canary: bool = False
+
+    def __post_init__(self) -> None:
+        """Snapshots and canaries are of versions, and a version is called by its alias."""
+        assert self.aliased or not (self.snap_start or self.canary)

@@ -1,7 +1,8 @@
 """Whether what would be deployed keeps to the rules: `python -m infra.gate`; 0 findings or exit code 1.
 
-Synthesises every stage under CDK's own validation, the packs AwsSolutions and Serverless, the house's checks and
-cfn-lint, and packs the code. Must not silence anything: infra/policy/acknowledgements.py is the only place that does.
+Synthesises every stage, and one that has every option on, under CDK's own validation, the packs AwsSolutions and
+Serverless, the house's checks and cfn-lint, and packs the code. Must not silence anything:
+infra/policy/acknowledgements.py is the only place that does.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ from infra.policy.acknowledgements import ACKNOWLEDGED
 from infra.policy.alarm_checks import check_alarms
 from infra.policy.checks import Finding, check
 from infra.policy.container_checks import check_containers
+from infra.policy.everything import EVERYTHING
 from infra.policy.packages import check_packages
 from infra.policy.templates import Templates
 from infra.settings import STAGES, Settings
@@ -32,22 +34,26 @@ from infra.settings import STAGES, Settings
 _OUT = ROOT / "cdk.out" / "gate"
 _PACKED = "prod"
 # Environment-agnostic templates are judged for the region with the most services. W3005: CDK writes a DependsOn that a
-# reference already implies.
-_CFN_LINT = ("--regions", "us-east-1", "--ignore-checks", "W3005", "--format", "json")
+# reference already implies. W6001: what people are told of the environment names tables, which are another stack's.
+_CFN_LINT = ("--regions", "us-east-1", "--ignore-checks", "W3005", "W6001", "--format", "json")
+# Every stage, and what no stage has by default.
+JUDGED = (*STAGES.values(), EVERYTHING)
+# Where each row of the table silences something: in one, in the other or in both.
+_SILENCED = (STAGES["prod"], EVERYTHING)
 
 
 def main() -> int:
     """Print every finding, and last of all one line of JSON."""
     shutil.rmtree(_OUT, ignore_errors=True)
-    findings = [finding for settings in STAGES.values() for finding in _findings_of(settings)]
+    findings = [finding for settings in JUDGED for finding in _findings_of(settings)]
     findings += check_packages(_OUT / _PACKED)
     findings += _lint(_OUT)
-    silenced, stale = acknowledged(STAGES["prod"], outdir=_OUT.parent / "unsilenced")
+    silenced, stale = acknowledged(outdir=_OUT.parent / "unsilenced")
     findings += stale
     findings += _parity()
     for finding in findings:
         print(f"{finding.rule}  {finding.where}  {finding.message}")
-    print(json.dumps({"findings": len(findings), "acknowledged": silenced, "stages": len(STAGES)}))
+    print(json.dumps({"findings": len(findings), "acknowledged": silenced, "stages": len(JUDGED)}))
     return 1 if findings else 0
 
 
@@ -111,22 +117,30 @@ def _lint(outdir: Path) -> Iterator[Finding]:
         yield Finding(f"cfn-lint-{found['Rule']['Id']}", where, found["Message"])
 
 
-def acknowledged(settings: Settings, *, outdir: Path) -> tuple[int, list[Finding]]:
-    """How many findings the table silences in a stage, and the rows that silence none."""
+def acknowledged(*, outdir: Path) -> tuple[int, list[Finding]]:
+    """How many findings the table silences, and the rows that silence none."""
+    met = {settings.stage: _unsilenced(settings, outdir / settings.stage) for settings in _SILENCED}
+    stale = [
+        Finding("stale-acknowledgement", place, f"{row.rules} are silenced here, and one says nothing")
+        for row in ACKNOWLEDGED
+        for number, _ in enumerate(row.rules)
+        for place in row.where
+        if not any(
+            row.rules_in(stage)[number] == name and f"{where}/".startswith(f"{place}/")
+            for stage, found in met.items()
+            for name, where in found
+        )
+    ]
+    return sum(len(found) for found in met.values()), stale
+
+
+def _unsilenced(settings: Settings, outdir: Path) -> list[tuple[str, str]]:
+    """What the packs find in a stage without the table: rule and place."""
     context = context_of_cdk_json(packaging=False)
     # CDK would print the whole report, which is of no interest here.
     with contextlib.redirect_stderr(io.StringIO()):
         found = synthesise(settings, context=context, outdir=outdir, silenced=False)
-    prefix = f"Tickwright-{settings.stage}-"
-    met = {(finding.rule, finding.where.removeprefix(prefix)) for finding in found}
-    stale = [
-        Finding("stale-acknowledgement", place, f"{rule} is silenced here, and says nothing")
-        for row in ACKNOWLEDGED
-        for rule in row.rules_in(settings.stage)
-        for place in row.where
-        if not any(rule == name and f"{where}/".startswith(f"{place}/") for name, where in met)
-    ]
-    return len(found), stale
+    return [(finding.rule, finding.where.removeprefix(f"Tickwright-{settings.stage}-")) for finding in found]
 
 
 def _parity() -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 
@@ -40,6 +41,8 @@ class Parts:
     queues: Queues
     pool_queues: str
     webhook_key: secretsmanager.Secret
+    # What the tables are encrypted under, where it is the installation's own.
+    key: kms.IKey | None = None
 
     @classmethod
     def of(cls, data: DataStack, *, settings: Settings, queues: Queues) -> "Parts":
@@ -52,6 +55,7 @@ class Parts:
             queues=queues,
             pool_queues=f"tickwright-{settings.stage}-pool",
             webhook_key=data.webhook_key,
+            key=data.key,
         )
 
     def arns(self, resource: Resource) -> list[str]:

@@ -16,8 +16,9 @@ from infra.function_settings import (
     SCHEDULER_TIMEOUT_S_MIN,
     UNRESERVED_MIN,
     FunctionSettings,
+    ReleaseSettings,
 )
-from infra.lane_settings import LANES, MAPPING_CONCURRENCY_MAX, MAPPING_CONCURRENCY_MIN
+from infra.lane_settings import LANES, Pollers, concurrency_of
 from infra.packaging_settings import LAMBDA, Packaging
 from infra.table_settings import TableSettings
 
@@ -63,7 +64,10 @@ class Settings:
     targets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # The roles that the task definitions among them give their containers.
     target_roles: tuple[str, ...] = ()
+    # A lane that has pollers of its own instead of a number in `lane_concurrency`.
+    lane_pollers: Mapping[str, Pollers] = field(default_factory=dict)
     packaging: Packaging = LAMBDA
+    release: ReleaseSettings = field(default_factory=ReleaseSettings)
     alarms: AlarmSettings = field(default_factory=AlarmSettings)
     # How many buckets the loops look at, where that is more than are written to: raised a deployment before `buckets`.
     buckets_served: int = 0
@@ -77,9 +81,7 @@ class Settings:
         assert 0 <= self.epoch_base <= EPOCH_BASE_MAX
         assert 0 < float(self.scale) <= 1
         assert 1 <= self.scheduler_slots <= self.buckets
-        assert tuple(self.lane_concurrency) == LANES
-        for most in self.lane_concurrency.values():
-            assert MAPPING_CONCURRENCY_MIN <= most <= MAPPING_CONCURRENCY_MAX
+        assert concurrency_of(self.lane_concurrency, self.lane_pollers) <= self.account_concurrency
         assert max(self.api.timeout_s, self.claim.timeout_s) <= API_TIMEOUT_S_MAX
         assert self.claim.timeout_s > CLAIM_WAIT_S_MAX
         assert 1 <= self.claim_seats <= CLAIM_SEATS_MAX
@@ -110,7 +112,7 @@ class Settings:
         if self.claim.reserved_concurrency is not None:
             assert self.claim.reserved_concurrency >= 2 * self.claim_seats  # no tenant's idle machines fill it
         if self.worker.reserved_concurrency is not None:
-            assert self.worker.reserved_concurrency >= sum(self.lane_concurrency.values())
+            assert self.worker.reserved_concurrency >= concurrency_of(self.lane_concurrency, self.lane_pollers)
         if self.scheduler.reserved_concurrency is not None:
             assert self.scheduler.reserved_concurrency >= LOOPS_PER_SLOT * self.scheduler_slots
 

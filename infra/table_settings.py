@@ -5,6 +5,11 @@ Must not know CDK, nor which tables there are (infra/stacks/data.py).
 
 from dataclasses import dataclass
 
+# What a new table serves at once, unasked; a table can be warmed beyond it, and not below.
+COLD_READ_UNITS, COLD_WRITE_UNITS = 12_000, 4_000
+# How far back DynamoDB takes a table.
+RECOVERY_DAYS_MIN, RECOVERY_DAYS_MAX = 1, 35
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmThroughput:
@@ -13,13 +18,33 @@ class WarmThroughput:
     read_units: int
     write_units: int
 
+    def __post_init__(self) -> None:
+        """Refuse what DynamoDB refuses: less than a table has unasked."""
+        assert self.read_units >= COLD_READ_UNITS
+        assert self.write_units >= COLD_WRITE_UNITS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings:
-    """How the truth is kept. A maximum guards the bill: beyond it DynamoDB throttles."""
+    """How the truth is kept. A maximum guards the bill: beyond it DynamoDB throttles.
+
+    `retained`: tables, their key and their logs stay when the stack goes, and nobody deletes them by mistake.
+    `customer_key`: under a key of the installation's own, which costs $1 a month and can be taken away from everybody.
+    Queues and logs have none of it: they hold hints and events, and no tenant's data.
+    """
 
     retained: bool
     recovery_days: int
     read_units_max: int | None = None
     write_units_max: int | None = None
     warm: WarmThroughput | None = None
+    customer_key: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what DynamoDB refuses, and warmth that a maximum would not let anybody use."""
+        assert RECOVERY_DAYS_MIN <= self.recovery_days <= RECOVERY_DAYS_MAX
+        for most in (self.read_units_max, self.write_units_max):
+            assert most is None or most >= 1
+        if self.warm is not None:
+            assert self.read_units_max is None or self.read_units_max >= self.warm.read_units
+            assert self.write_units_max is None or self.write_units_max >= self.warm.write_units

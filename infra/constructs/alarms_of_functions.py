@@ -93,12 +93,10 @@ def ring_for_tables(
 
 def ring_for_the_door(alarms: Alarms, settings: AlarmSettings, gateway: apigateway.RestApi, *, stage: str) -> None:
     """What callers meet: 5xx, and an authorizer that cannot say who they are."""
-    failed = measures.of_api(
-        "5XXError", gateway.rest_api_name, gateway.deployment_stage.stage_name, statistic="Average"
-    )
+    failed = measures.failed_requests(gateway, period=FIVE_MINUTES)
     alarms.ring(
         "ApiAnswers5xx",
-        Condition(metric=_percent(failed), threshold=settings.api_errors_percent, of=2, periods=3),
+        Condition(metric=failed, threshold=settings.api_errors_percent, of=2, periods=3),
         runbook=Runbook.API_ANSWERS_5XX,
         says=f"{settings.api_errors_percent} % of the requests or more were answered 5xx.",
     )
@@ -113,10 +111,4 @@ def ring_for_the_door(alarms: Alarms, settings: AlarmSettings, gateway: apigatew
         Condition(metric=unanswered, threshold=settings.function_errors),
         runbook=Runbook.AUTHORIZER_FAILS,
         says="The authorizer gave API Gateway no answer: callers with good keys are answered 503.",
-    )
-
-
-def _percent(share: cloudwatch.Metric) -> cloudwatch.MathExpression:
-    return cloudwatch.MathExpression(
-        expression="100 * share", using_metrics={"share": share}, period=FIVE_MINUTES, label="% answered 5xx"
     )

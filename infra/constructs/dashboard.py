@@ -81,7 +81,6 @@ class Dashboard(Construct):
 
     def show_door(self, gateway: apigateway.RestApi) -> None:
         """What callers meet."""
-        stage = gateway.deployment_stage.stage_name
         of = {
             "Requests": [("Count", "Sum")],
             "Refused and failed": [("4XXError", "Sum"), ("5XXError", "Sum")],
@@ -91,10 +90,7 @@ class Dashboard(Construct):
             *(
                 _graph(
                     title,
-                    [
-                        measures.of_api(name, gateway.rest_api_name, stage, statistic=statistic)
-                        for name, statistic in shown
-                    ],
+                    [measures.of_api(name, gateway.rest_api_name, statistic=statistic) for name, statistic in shown],
                     _THIRD,
                 )
                 for title, shown in of.items()

@@ -14,7 +14,7 @@ from constructs import Construct
 from infra.constructs.fleet_image import fleet_image
 from infra.constructs.fleet_network import FleetNetwork
 from infra.constructs.fleet_scaling import Scaled, scale
-from infra.constructs.granted import statement_of
+from infra.constructs.granted import key_statement, statement_of
 from infra.constructs.log_group import own_log_group
 from infra.constructs.target_rights import target_statements
 from infra.environment import TARGETS, WEBHOOK_KEY
@@ -135,6 +135,8 @@ class FleetService(Construct):
         )
         for grant in GRANTS[FUNCTION]:
             role.add_to_principal_policy(statement_of(grant, self._arns(grant.resource)))
+        if self._ground.parts.key is not None:
+            role.add_to_principal_policy(key_statement(self._ground.parts.key))
         for statement in target_statements(self._ground.settings):
             role.add_to_principal_policy(statement)
         return role

@@ -3,11 +3,23 @@
 Must not know who is granted it: infra/policy/grants.py does.
 """
 
+import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 
 from infra.policy.grants import Grant
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
+# What DynamoDB asks of whoever reads or writes a table under a key of one's own.
+KEY_ACTIONS = (
+    "kms:Decrypt",
+    "kms:DescribeKey",
+    "kms:Encrypt",
+    "kms:GenerateDataKey",
+    "kms:GenerateDataKeyWithoutPlaintext",
+    "kms:ReEncryptFrom",
+    "kms:ReEncryptTo",
+)
 
 
 def statement_of(grant: Grant, arns: list[str]) -> iam.PolicyStatement:
@@ -17,6 +29,17 @@ def statement_of(grant: Grant, arns: list[str]) -> iam.PolicyStatement:
         actions=list(grant.actions),
         resources=arns,
         conditions=_conditions(grant) if grant.keys else None,
+    )
+
+
+def key_statement(key: kms.IKey) -> iam.PolicyStatement:
+    """The use of the tables' key, through DynamoDB and in no other way."""
+    region = cdk.Stack.of(key).region
+    return iam.PolicyStatement(
+        sid="Key",
+        actions=list(KEY_ACTIONS),
+        resources=[key.key_arn],
+        conditions={"StringEquals": {"kms:ViaService": f"dynamodb.{region}.amazonaws.com"}},
     )
 
 

@@ -5,12 +5,15 @@ a test holds their names equal.
 """
 
 import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
 from infra.constructs.alarm import FIVE_MINUTES, MINUTE
 
 NAMESPACE = "Tickwright"
+# What API Gateway calls the one stage of an installation's API.
+STAGE_NAME = "live"
 # Of the access log of the API, by a filter: see infra/stacks/api.py.
 AUTHORIZER_FAILURES = "AuthorizerFailures"
 
@@ -83,12 +86,20 @@ def throttles(name: str, table: str, index: str | None) -> cloudwatch.MathExpres
     )
 
 
-def of_api(name: str, api: str, stage: str, *, statistic: str, period: cdk.Duration = FIVE_MINUTES) -> Metric:
-    """A metric of API Gateway."""
+def of_api(name: str, api: str, *, statistic: str, period: cdk.Duration = FIVE_MINUTES) -> Metric:
+    """A metric of API Gateway, by the names of API and stage: a release waits for alarms on it, the stage for both."""
     return Metric(
         namespace="AWS/ApiGateway",
         metric_name=name,
-        dimensions_map={"ApiName": api, "Stage": stage},
+        dimensions_map={"ApiName": api, "Stage": STAGE_NAME},
         statistic=statistic,
         period=period,
+    )
+
+
+def failed_requests(gateway: apigateway.RestApi, *, period: cdk.Duration) -> cloudwatch.MathExpression:
+    """The share of requests that were answered 5xx, in percent."""
+    share = of_api("5XXError", gateway.rest_api_name, statistic="Average", period=period)
+    return cloudwatch.MathExpression(
+        expression="100 * share", using_metrics={"share": share}, period=period, label="% answered 5xx"
     )

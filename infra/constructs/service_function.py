@@ -13,12 +13,15 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.bundling.sources import function_code
-from infra.constructs.granted import statement_of
+from infra.constructs.granted import key_statement, statement_of
 from infra.constructs.layers import ARCHITECTURE, RUNTIME, RuntimeLayers
 from infra.constructs.log_group import own_log_group
 from infra.parts import Parts
 from infra.policy.grants import GRANTS
 from infra.stage_settings import Settings
+
+# What a function is invoked by, where versions are kept.
+ALIAS = "live"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +65,18 @@ class ServiceFunction(Construct):
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             tracing=lambda_.Tracing.ACTIVE,
             recursive_loop=lambda_.RecursiveLoop.ALLOW if role.sends_to_itself else lambda_.RecursiveLoop.TERMINATE,
+            snap_start=_snapshot(role, settings),
+            current_version_options=lambda_.VersionOptions(removal_policy=_versions_stay(settings)),
         )
+        self.alias = self._alias() if settings.release.aliased else None
+        # What everybody who invokes it names.
+        self.entry: lambda_.Alias | lambda_.Function = self.alias or self.function
         if role.minute:
             # The next minute does what this one could not: an old event, or a second try of one, only adds load.
-            self.function.configure_async_invoke(retry_attempts=0, max_event_age=cdk.Duration.seconds(60))
+            self.entry.configure_async_invoke(retry_attempts=0, max_event_age=cdk.Duration.seconds(60))
+
+    def _alias(self) -> lambda_.Alias:
+        return lambda_.Alias(self, "Live", alias_name=ALIAS, version=self.function.current_version)
 
     def _iam_role(self, parts: Parts) -> iam.Role:
         role = iam.Role(
@@ -77,4 +88,18 @@ class ServiceFunction(Construct):
         self.log_group.grant_write(role)
         for grant in GRANTS[self._role.name]:
             role.add_to_principal_policy(statement_of(grant, parts.arns(grant.resource)))
+        if parts.key is not None:
+            role.add_to_principal_policy(key_statement(parts.key))
         return role
+
+
+def _snapshot(role: Role, settings: Settings) -> lambda_.SnapStartConf | None:
+    """Loops are started each minute: what they save by it is not worth what it costs."""
+    wanted = settings.release.snap_start and not role.minute
+    return lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if wanted else None
+
+
+def _versions_stay(settings: Settings) -> cdk.RemovalPolicy:
+    """To go back to, where a stage is kept; but each that has a snapshot is paid for."""
+    stay = settings.tables.retained and not settings.release.snap_start
+    return cdk.RemovalPolicy.RETAIN if stay else cdk.RemovalPolicy.DESTROY

@@ -40,7 +40,9 @@ _CLOSED_METHODS = (
     *(f"Api/Gateway/Default/v1/pools{path}/ANY" for path in ("", "/{name}", "/{name}/claim", "/{name}/{proxy+}")),
     "Api/Gateway/Default/v1/pools/{name}/claim/POST",
 )
-_PUSH_TO_LOGS = "Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
+_MANAGED = "Policy::arn:<AWS::Partition>:iam::aws:policy/service-role"
+_PUSH_TO_LOGS = f"{_MANAGED}/AmazonAPIGatewayPushToCloudWatchLogs"
+_MOVE_ALIASES = f"{_MANAGED}/AWSCodeDeployRoleForLambdaLimited"
 
 ACKNOWLEDGED = (
     Acknowledged(
@@ -121,7 +123,8 @@ ACKNOWLEDGED = (
     Acknowledged(
         rules=("AwsSolutions-APIG3",),
         where=("Api/Gateway/DeploymentStage.live",),
-        reason="A web ACL belongs to the account's owner; requests without a well-formed key are refused at the door.",
+        reason="A web ACL is a setting (`WafSettings`) and costs by the request; requests without a well-formed key are"
+        " refused at the door in any case.",
     ),
     Acknowledged(
         rules=("AwsSolutions-APIG4",),
@@ -144,6 +147,16 @@ ACKNOWLEDGED = (
         where=(*_OPEN_METHODS, *_CLOSED_METHODS),
         reason="Callers are programs with API keys of their tenant, checked by the Lambda authorizer; there is no user"
         " pool.",
+    ),
+    Acknowledged(
+        rules=("Annotation::@aws-cdk/aws-lambda:snapStartRequirePublish",),
+        where=("Api/Api", "Api/Claim", "Api/Authorizer", "Workers/Worker"),
+        reason="Where snapshots are on, each of these is called by its alias, which names a published version.",
+    ),
+    Acknowledged(
+        rules=(f"AwsSolutions-IAM4[{_MOVE_ALIASES}]",),
+        where=("Api/ReleaseRole",),
+        reason="CodeDeploy's own policy is the contract for what moves an alias and reads the alarms that stop it.",
     ),
     Acknowledged(
         rules=(f"AwsSolutions-IAM4[{_PUSH_TO_LOGS}]",),

@@ -12,6 +12,8 @@ from infra.policy.templates import Address, Templates
 
 # Lambda and SQS ask for six function timeouts and the batching window.
 VISIBILITY_PER_TIMEOUT = 6
+# A provisioned poller has so many invocations under way.
+INVOCATIONS_PER_POLLER = 10
 # No function receives from it: copies of dead executions, for people.
 UNRECEIVED_QUEUES = frozenset({"QueueDeadExecutions", "QueuePoolsUndelivered"})
 # What tenants' pools' queues are called: they are made while the installation runs, so no template names them.
@@ -99,8 +101,11 @@ def mappings_report_each_message(templates: Templates) -> Iterator[Finding]:
     for address, mapping in templates.of_type(MAPPING):
         if "ReportBatchItemFailures" not in mapping["Properties"].get("FunctionResponseTypes", []):
             yield Finding("mapping-partial", str(address), "fails a batch as a whole")
-        if "MaximumConcurrency" not in mapping["Properties"].get("ScalingConfig", {}):
-            yield Finding("mapping-concurrency", str(address), "may take every worker")
+        given = ("MaximumConcurrency" in mapping["Properties"].get("ScalingConfig", {})) + (
+            "MaximumPollers" in mapping["Properties"].get("ProvisionedPollerConfig", {})
+        )
+        if given != 1:
+            yield Finding("mapping-concurrency", str(address), "has no bound, or two")
 
 
 def reservations_cover_mappings(templates: Templates) -> Iterator[Finding]:
@@ -109,7 +114,9 @@ def reservations_cover_mappings(templates: Templates) -> Iterator[Finding]:
     for address, mapping in templates.of_type(MAPPING):
         function = _must(templates.target(address.stack, mapping["Properties"]["FunctionName"]))
         scaling = mapping["Properties"].get("ScalingConfig", {})
-        asked[function] = asked.get(function, 0) + scaling.get("MaximumConcurrency", 0)
+        pollers = mapping["Properties"].get("ProvisionedPollerConfig", {})
+        most = scaling.get("MaximumConcurrency", 0) + INVOCATIONS_PER_POLLER * pollers.get("MaximumPollers", 0)
+        asked[function] = asked.get(function, 0) + most
     for function, most in asked.items():
         reserved = templates.properties(function).get("ReservedConcurrentExecutions")
         if reserved is not None and reserved < most:
@@ -161,10 +168,12 @@ def minutes_are_not_repeated(templates: Templates) -> Iterator[Finding]:
     once = set()
     for address, config in templates.of_type("AWS::Lambda::EventInvokeConfig"):
         if config["Properties"].get("MaximumRetryAttempts") == 0:
-            once.add(templates.target(address.stack, config["Properties"]["FunctionName"]))
+            function = templates.target(address.stack, config["Properties"]["FunctionName"])
+            once.add((function, templates.qualifier(address.stack, config["Properties"]["Qualifier"])))
     for address, rule in templates.of_type("AWS::Events::Rule"):
         for target in rule["Properties"]["Targets"]:
-            if templates.target(address.stack, target["Arn"]) not in once:
+            invoked = templates.target(address.stack, target["Arn"]), templates.qualifier(address.stack, target["Arn"])
+            if invoked not in once:
                 yield Finding("minute-retries", str(address), "invokes a function that is tried again")
             if target.get("RetryPolicy", {}).get("MaximumRetryAttempts") != 0:
                 yield Finding("minute-retries", str(address), "delivers a minute more than once")

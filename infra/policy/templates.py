@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Template = Mapping[str, Any]
+ALIAS = "AWS::Lambda::Alias"
 
 
 class Address(NamedTuple):
@@ -41,14 +42,38 @@ class Templates:
         return properties
 
     def target(self, stack: str, value: Any) -> Address | None:  # noqa: ANN401 - a template is untyped JSON
-        """What a value of a template refers to; None where it refers to nothing in the app."""
+        """What a value refers to, of an alias its function; None where it refers to nothing in the app."""
         match value:
             case {"Ref": str(logical_id)} | {"Fn::GetAtt": [str(logical_id), *_]}:
-                return Address(stack, logical_id) if logical_id in self.by_stack[stack]["Resources"] else None
+                return self._behind(stack, logical_id)
+            # A part of an ARN, and the name of a function with that of its alias.
+            case {"Fn::Select": [int(), {"Fn::Split": [":", arn]}]} | {
+                "Fn::Join": ["", [{"Fn::Select": _} as arn, str()]]
+            }:
+                return self.target(stack, arn)
             case {"Fn::ImportValue": str(name)}:
                 return self._exported(name)
             case _:
                 return None
+
+    def qualifier(self, stack: str, value: Any) -> str | None:  # noqa: ANN401 - a template is untyped JSON
+        """The name of the alias that a value refers to; None where it refers to no alias."""
+        match value:
+            case {"Ref": str(logical_id)}:
+                resource = self.by_stack[stack]["Resources"].get(logical_id, {})
+                return str(resource["Properties"]["Name"]) if resource.get("Type") == ALIAS else None
+            case {"Fn::Select": [int(), {"Fn::Split": [":", arn]}]}:
+                return self.qualifier(stack, arn)
+            case _:
+                return None
+
+    def _behind(self, stack: str, logical_id: str) -> Address | None:
+        resource = self.by_stack[stack]["Resources"].get(logical_id)
+        if resource is None:
+            return None
+        if resource["Type"] == ALIAS:
+            return self.target(stack, resource["Properties"]["FunctionName"])
+        return Address(stack, logical_id)
 
     def _exported(self, name: str) -> Address | None:
         for stack, template in self.by_stack.items():

@@ -14,15 +14,17 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from infra.constructs.gradual_release import release_gradually
 from infra.constructs.log_group import own_log_group
-from infra.constructs.measures import AUTHORIZER_FAILURES, NAMESPACE
+from infra.constructs.measures import AUTHORIZER_FAILURES, NAMESPACE, STAGE_NAME
+from infra.constructs.named_gateway import name_gateway
 from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
+from infra.constructs.web_acl import WebAcl
 from infra.environment import CLAIM_SEATS, LOG_GROUPS, PAGE_SECRET
 from infra.parts import Parts
 from infra.stage_settings import Settings
 
-STAGE_NAME = "live"
 # What anybody may read: whether the installation answers, and how to talk to it.
 OPEN_PATHS = ("health", "openapi.json")
 # A header that cannot be a bearer token is refused without asking the authorizer.
@@ -84,7 +86,13 @@ class ApiStack(cdk.Stack):
         self.gateway = gateway
         add_problem_responses(gateway)
         self._routes(gateway, api=api, claim=claim, authorizer=authorizer)
-        cdk.CfnOutput(self, "Url", value=gateway.url, description="The base URL of the HTTP API")
+        door = settings.api_gateway
+        address = gateway.url if door.domain is None else name_gateway(self, gateway, domain=door.domain)
+        if door.waf is not None:
+            WebAcl(self, "WebAcl", gateway=gateway, settings=settings, waf=door.waf)
+        if settings.release.canary:
+            release_gradually(self, settings.alarms, gateway=gateway, api=api, authorizer=authorizer)
+        cdk.CfnOutput(self, "Url", value=address, description="The base URL of the HTTP API")
 
     def _function(self, construct_id: str, role: Role, parts: Parts) -> ServiceFunction:
         return ServiceFunction(self, construct_id, role=role, settings=self._settings, parts=parts)
@@ -111,6 +119,8 @@ class ApiStack(cdk.Stack):
             description="The HTTP API of Tickwright",
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             cloud_watch_role=False,
+            # With a name of its own it has one door.
+            disable_execute_api_endpoint=door.domain is not None,
             deploy_options=apigateway.StageOptions(
                 stage_name=STAGE_NAME,
                 throttling_rate_limit=door.rate_per_s,
@@ -181,7 +191,7 @@ class ApiStack(cdk.Stack):
         keys = apigateway.TokenAuthorizer(
             self,
             "ApiKeys",
-            handler=authorizer.function,
+            handler=authorizer.entry,
             identity_source=apigateway.IdentitySource.header("Authorization"),
             validation_regex=BEARER,
             results_cache_ttl=cdk.Duration.seconds(self._settings.api_gateway.authorizer_cache_s),
@@ -191,5 +201,5 @@ class ApiStack(cdk.Stack):
 
 def _integration(served: ServiceFunction) -> apigateway.LambdaIntegration:
     return apigateway.LambdaIntegration(
-        served.function, proxy=True, allow_test_invoke=False, timeout=cdk.Duration.seconds(INTEGRATION_TIMEOUT_S)
+        served.entry, proxy=True, allow_test_invoke=False, timeout=cdk.Duration.seconds(INTEGRATION_TIMEOUT_S)
     )

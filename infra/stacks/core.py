@@ -62,7 +62,7 @@ class CoreStack(cdk.Stack):
             settings=settings,
             parts=self.parts,
         )
-        MinuteRule(self, "SchedulerMinute", function=scheduler.function, slots=settings.scheduler_slots)
+        MinuteRule(self, "SchedulerMinute", function=scheduler.entry, slots=settings.scheduler_slots)
         watch = ServiceFunction(
             self,
             "Watch",
@@ -70,7 +70,7 @@ class CoreStack(cdk.Stack):
             settings=settings,
             parts=self.parts,
         )
-        MinuteRule(self, "WatchMinute", function=watch.function, slots=1)
+        MinuteRule(self, "WatchMinute", function=watch.entry, slots=1)
         return scheduler, watch
 
     def _say_environment(self, settings: Settings) -> None:

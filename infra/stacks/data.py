@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
@@ -113,6 +114,7 @@ class DataStack(cdk.Stack):
         super().__init__(scope, construct_id, description="Tickwright: jobs, executions, journal and control")
         self._settings = settings.tables
         self.termination_protection = settings.tables.retained
+        self.key = self._key() if self._settings.customer_key else None
         tables = {table.name: self._table(table) for table in _TABLES}
         self.tables: Mapping[str, dynamodb.TableV2] = tables
         self.jobs = tables[JOBS]
@@ -120,6 +122,16 @@ class DataStack(cdk.Stack):
         self.journal = tables[JOURNAL]
         self.control = tables[CONTROL]
         self.webhook_key = self._webhook_key()
+
+    def _key(self) -> kms.Key:
+        """Without it nobody reads a table any more, whatever they may do otherwise: it stays as long as they do."""
+        return kms.Key(
+            self,
+            "Key",
+            description="Encrypts the tables of Tickwright",
+            enable_key_rotation=True,
+            removal_policy=cdk.RemovalPolicy.RETAIN if self._settings.retained else cdk.RemovalPolicy.DESTROY,
+        )
 
     def _webhook_key(self) -> secretsmanager.Secret:
         """What every tenant's signing secret follows from: with another one no receiver would know us any more."""
@@ -155,7 +167,12 @@ class DataStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN if settings.retained else cdk.RemovalPolicy.DESTROY,
         )
         # A logical id that follows the construct tree would replace the table, and lose it, when the tree is tidied.
-        cast("dynamodb.CfnGlobalTable", made.node.default_child).override_logical_id(table.name)
+        resource = cast("dynamodb.CfnGlobalTable", made.node.default_child)
+        resource.override_logical_id(table.name)
+        if self.key is not None:
+            # By the resource: the construct would have to know the region.
+            resource.add_property_override("SSESpecification", {"SSEEnabled": True, "SSEType": "KMS"})
+            resource.add_property_override("Replicas.0.SSESpecification", {"KMSMasterKeyId": self.key.key_arn})
         return made
 
 

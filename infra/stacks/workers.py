@@ -1,7 +1,7 @@
 """Who runs the executions: the worker function, fed by one mapping per lane, and the fleet of machines.
 
-Must not know what a target is. A mapping per lane, each with its own concurrency, is what keeps a herd in one lane from
-delaying a higher one (SEM-LANE-1); a machine has places of its own for each (SEM-FLEET-1).
+Must not know what a target is. A mapping per lane, each with its own concurrency or pollers, is what keeps a herd in
+one lane from delaying a higher one (SEM-LANE-1); a machine has places of its own for each (SEM-FLEET-1).
 """
 
 import aws_cdk as cdk
@@ -44,11 +44,12 @@ class WorkersStack(cdk.Stack):
             lambda_.EventSourceMapping(
                 self,
                 f"{lane.capitalize()}Mapping",
-                target=worker.function,
+                target=worker.entry,
                 event_source_arn=parts.queues.lanes[lane].queue_arn,
                 batch_size=BATCH_SIZE,
                 max_batching_window=cdk.Duration.seconds(BATCH_WINDOW_S),
-                max_concurrency=settings.lane_concurrency[lane],
+                max_concurrency=settings.lane_concurrency.get(lane),
+                provisioned_poller_config=_pollers(settings, lane),
                 report_batch_item_failures=True,
                 metrics_config=lambda_.MetricsConfig(metrics=[lambda_.MetricType.EVENT_COUNT]),
             )
@@ -56,3 +57,10 @@ class WorkersStack(cdk.Stack):
         fleet = Fleet(self, "Fleet", settings=settings, parts=parts)
         # Whatever a worker of the platform says of an execution is in one of these.
         self.log_groups = (worker.log_group, *(service.log_group for service in fleet.services.values()))
+
+
+def _pollers(settings: Settings, lane: str) -> lambda_.ProvisionedPollerConfig | None:
+    given = settings.lane_pollers.get(lane)
+    if given is None:
+        return None
+    return lambda_.ProvisionedPollerConfig(minimum_pollers=given.least, maximum_pollers=given.most)

@@ -15,6 +15,7 @@ os.environ.setdefault("CDK_VALIDATION", "false")
 from infra.app import build_app
 from infra.context import context_of_cdk_json
 from infra.gate import read
+from infra.policy.everything import EVERYTHING
 from infra.policy.templates import Templates
 from infra.settings import STAGES, Settings
 
@@ -37,6 +38,12 @@ def synthesise(tmp_path_factory: pytest.TempPathFactory) -> Synthesise:
 def stages(synthesise: Synthesise) -> Mapping[str, Templates]:
     """The templates of every stage, by its name."""
     return {name: synthesise(settings) for name, settings in STAGES.items()}
+
+
+@pytest.fixture(scope="session")
+def everything(synthesise: Synthesise) -> Templates:
+    """The templates of a stage that has every option on."""
+    return synthesise(EVERYTHING)
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from infra import gate
 from infra.context import context_of_cdk_json
 from infra.policy.acknowledgements import ACKNOWLEDGED
-from infra.settings import STAGES
+from infra.policy.everything import EVERYTHING
+from infra.settings import STAGES, Settings
 
 
 def test_every_acknowledgement_has_a_reason_worth_reading() -> None:
@@ -21,16 +24,17 @@ def test_no_construct_is_acknowledged_twice_for_one_rule() -> None:
     assert len(silences) == len(set(silences))
 
 
-def test_the_packs_find_nothing_that_is_not_acknowledged(tmp_path: Path) -> None:
-    """AwsSolutions and Serverless, on the stage that people rely on."""
+@pytest.mark.parametrize("settings", [STAGES["prod"], EVERYTHING], ids=lambda settings: settings.stage)
+def test_the_packs_find_nothing_that_is_not_acknowledged(tmp_path: Path, settings: Settings) -> None:
+    """AwsSolutions and Serverless, on the stage that people rely on and on one that has every option on."""
     context = context_of_cdk_json(packaging=False)
 
-    assert gate.synthesise(STAGES["prod"], context=context, outdir=tmp_path) == []
+    assert gate.synthesise(settings, context=context, outdir=tmp_path) == []
 
 
 def test_without_the_table_the_packs_do_find_something(tmp_path: Path) -> None:
     """So the silence above is the table's doing, and every row of it silences something."""
-    silenced, stale = gate.acknowledged(STAGES["prod"], outdir=tmp_path)
+    silenced, stale = gate.acknowledged(outdir=tmp_path)
 
     assert silenced > 0
     assert stale == []
