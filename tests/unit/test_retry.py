@@ -36,6 +36,20 @@ def test_a_huge_factor_reaches_the_cap_and_not_infinity() -> None:
     assert policy.backoff_ms(attempt=100, fraction=0.5) == 3_600_000
 
 
+@pytest.mark.sem("SEM-RETRY-2", "SEM-REDRIVE-1")
+def test_the_backoff_after_a_redrive_begins_anew() -> None:
+    """What went wrong was mended: the first failure of the new generation waits as long as the first of all did."""
+    policy = RetryPolicy(initial_s=10, factor=2, jitter=Jitter.NONE)
+    redriven = an_execution(
+        state=State.RUNNING, attempt=4, attempts_before=3, max_attempts=6, lease_epoch=5, generation=2
+    )
+
+    result = after_failure(Failure(error=an_error("Boom", "m")), redriven, policy, now=_NOW, fraction=0.5)
+
+    assert isinstance(result, Retry)
+    assert result.at == _NOW + 10_000
+
+
 @pytest.mark.sem("SEM-RETRY-1")
 @pytest.mark.parametrize(
     ("policy", "attempt", "retries"),

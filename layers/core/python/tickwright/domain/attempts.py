@@ -95,7 +95,7 @@ def after_failure(
             may = policy.may_retry(error.error_class, attempt=execution.attempt, attempts_max=execution.max_attempts)
             if not may:
                 return GiveUp(reason=failed.reason, error=error)
-            backoff_ms = policy.backoff_ms(attempt=execution.attempt, fraction=fraction)
+            backoff_ms = policy.backoff_ms(attempt=execution.of_generation[0], fraction=fraction)
             return _retry(failed, error, execution, Instant(now + backoff_ms), now)
         case _:
             assert_never(failed)
