@@ -18,6 +18,7 @@ from tickwright.services.change_job import cancel_job, edit_job, pause_job, resu
 from tickwright.services.fire import fire
 from tickwright.services.jobs import JobView
 from tickwright.services.memory import Memory
+from tickwright.services.preview import Edit, PreviewedEdit, preview_edit
 
 
 async def edit_later(world: World, job: Head, after_ms: int, version: int = 1, **body: object) -> Head:
@@ -114,6 +115,31 @@ async def test_an_edit_just_after_one_made_ahead_of_its_time_counts_from_its_own
     assert later.next_run_at == changed.next_run_at
     assert isinstance(answer, JobView)
     assert answer.head.next_run_at == now - now % 1_000 + 1_000
+
+
+@pytest.mark.sem("SEM-EDIT-2", "SEM-SCHED-19")
+async def test_an_edit_that_leaves_the_schedule_alone_leaves_its_beginning_alone(world: World) -> None:
+    """It was made ahead of its time for this very schedule: no tick before that comes of another word in the job."""
+    job = await world.submit(schedule={"every": "PT1M"})
+    seconds = {"every": "PT1S", "phase": "PT0S"}
+    await edit_later(world, job, 3 * MINUTE, schedule=seconds)
+    await world.drain_until(Instant(job.created_at + 2 * MINUTE))
+    world.clock.advance(MINUTE - world.kit.durations.lookahead_ms // 2)
+    await fire(world.kit, 0, await world.due(), Memory())
+    changed = await world.head(job.job_id)
+    spec = world.spec(schedule=seconds, description="by the second")
+    edit = Edit(job_id=job.job_id, spec=spec, if_match=changed.version)
+
+    told = await preview_edit(world.kit, None, TENANT, edit)
+    answer = await edit_job(world.kit, TENANT, job.job_id, spec, changed.version)
+
+    assert isinstance(told, PreviewedEdit)
+    assert isinstance(answer, JobView)
+    begins = changed.next_run_at
+    assert begins is not None
+    assert begins >= job.created_at + 3 * MINUTE > world.clock.now()
+    assert (told.before[0], told.after[0], answer.head.next_run_at) == (begins, begins, begins)
+    assert answer.head.settled_through == changed.settled_through
 
 
 @pytest.mark.sem("SEM-EDIT-2")

@@ -20,7 +20,7 @@ from tickwright.domain.schedules import (
     named_by,
     open_ticks,
 )
-from tickwright.domain.ticks import edited_next
+from tickwright.domain.ticks import edited_next, is_another
 
 _RUNS_COUNTED_MAX = 1_000_000  # up to a year ahead; with more the rest of a larger maxRuns is told too large
 
@@ -55,8 +55,7 @@ def _from_now(
     head: Head, schedule: Schedule, now: Instant, count: int, calendars: Mapping[str, Calendar]
 ) -> tuple[Instant, ...]:
     left = left_of(schedule, count, head.runs)
-    is_new = replace(schedule, cut_at=None) != from_compact(head.schedule)
-    first = edited_next(head, schedule, now, is_new=is_new) if left else None
+    first = edited_next(head, schedule, now, is_new=is_another(head, schedule)) if left else None
     if first is None:
         return ()
     closing = named_by(schedule, calendars)

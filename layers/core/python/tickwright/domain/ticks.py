@@ -240,6 +240,11 @@ def edited_next(head: Head, schedule: Schedule, now: Instant, *, is_new: bool = 
     return first_tick(schedule, now=now, fired_through=decided_through(head), runs=head.runs)
 
 
+def is_another(head: Head, schedule: Schedule) -> bool:
+    """Whether an edit gives a job another schedule than it has, wherever an edit that waits cuts either short."""
+    return replace(schedule, cut_at=None) != from_compact(head.schedule)
+
+
 def settled_status(next_run_at: Instant | None) -> JobStatus:
     """A job without a tick ahead has ended."""
     return JobStatus.ENDED if next_run_at is None else JobStatus.ACTIVE

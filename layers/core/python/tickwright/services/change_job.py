@@ -22,7 +22,7 @@ from tickwright.domain.pending import due_at, is_switch_due, schedule_of, with_p
 from tickwright.domain.schedules import from_compact, next_tick
 from tickwright.domain.secrets import edit_problems
 from tickwright.domain.tenants import NameRecord, PutName
-from tickwright.domain.ticks import edited_next, range_row
+from tickwright.domain.ticks import edited_next, is_another, range_row
 from tickwright.ports.store import AnyChange, Applied, Refused
 from tickwright.services.hidden import newest_of
 from tickwright.services.jobs import JobView, head_of, view_of
@@ -259,9 +259,13 @@ def _edited(kit: Kit, head: Head, definition: Definition, now: Instant) -> Head:
     if head.status is JobStatus.PAUSED:
         # What the pause has held back so far is told of beside this write, or is still to be caught up.
         return new if head.catch_up.on_resume else replace(new, paused_at=now, held=None, settled_through=now)
-    following = edited_next(head, schedule_of(new), now)
+    schedule = schedule_of(new)
+    is_new = is_another(head, schedule)
+    following = edited_next(head, schedule, now, is_new=is_new)
     kept = following is not None and following <= now
-    return due_at(new if kept else replace(new, settled_through=now), following, buckets=kit.buckets)
+    # What an edit ahead of its time has settled for this very schedule stays so.
+    settled = Instant(now if is_new else max(now, head.settled_through or 0))
+    return due_at(new if kept else replace(new, settled_through=settled), following, buckets=kit.buckets)
 
 
 def _to_be_edited(kit: Kit, head: Head, definition: Definition, effective_from: Instant) -> Head:
