@@ -96,7 +96,7 @@ def ring_for_the_door(alarms: Alarms, settings: AlarmSettings, gateway: apigatew
     failed = measures.failed_requests(gateway, period=FIVE_MINUTES)
     alarms.ring(
         "ApiAnswers5xx",
-        Condition(metric=failed, threshold=settings.api_errors_percent, of=2, periods=3),
+        Condition(metric=failed, threshold=settings.api_errors_percent / 100, of=2, periods=3),
         runbook=Runbook.API_ANSWERS_5XX,
         says=f"{settings.api_errors_percent} % of the requests or more were answered 5xx.",
     )

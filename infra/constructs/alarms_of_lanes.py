@@ -32,7 +32,7 @@ def ring_for_lanes(alarms: Alarms, settings: AlarmSettings, *, queues: Queues, s
             says=f"One start in a hundred of the lane {lane} is {lag_ms} ms late, or later.",
         )
     for lane, age_s in settings.oldest_hint_s.items():
-        age = measures.of_queue(queues.lanes[lane], _AGE, statistic="Maximum", label=lane)
+        age = measures.of_queue(queues.lanes[lane], _AGE, statistic="Maximum")
         alarms.ring(
             f"OldestHint{lane.capitalize()}",
             Condition(metric=age, threshold=age_s, of=3, periods=3),
@@ -53,7 +53,7 @@ def ring_for_what_is_lost_sight_of(
     alarms: Alarms, settings: AlarmSettings, *, dead: sqs.IQueue, undelivered: Mapping[str, sqs.Queue]
 ) -> None:
     """Runs that died, and hints that were received so often without an end that they were set aside."""
-    letters = measures.of_queue(dead, _SENT, statistic="Sum", label="dead", period=FIVE_MINUTES)
+    letters = measures.of_queue(dead, _SENT, statistic="Sum", period=FIVE_MINUTES)
     # Sent rather than there: letters stay for fourteen days, and the alarm is to end when no more come.
     alarms.ring(
         "DeadLetters",
@@ -62,7 +62,7 @@ def ring_for_what_is_lost_sight_of(
         says=f"{settings.dead_letters} runs or more died within five minutes.",
     )
     for name, queue in undelivered.items():
-        there = measures.of_queue(queue, _VISIBLE, statistic="Maximum", label=name, period=FIVE_MINUTES)
+        there = measures.of_queue(queue, _VISIBLE, statistic="Maximum", period=FIVE_MINUTES)
         alarms.ring(
             name,
             Condition(metric=there, threshold=1),

@@ -60,7 +60,7 @@ def _door(alarms: Alarms, thresholds: AlarmSettings, gateway: apigateway.RestApi
     failed = measures.failed_requests(gateway, period=MINUTE)
     return alarms.ring(
         "ReleaseAnswers5xx",
-        Condition(metric=failed, threshold=thresholds.api_errors_percent, of=2, periods=3),
+        Condition(metric=failed, threshold=thresholds.api_errors_percent / 100, of=2, periods=3),
         runbook=Runbook.API_ANSWERS_5XX,
         says="Within minutes many requests were answered 5xx: a release that is under way goes back by itself.",
     )

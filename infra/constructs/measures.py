@@ -23,14 +23,12 @@ Metric = cloudwatch.Metric
 def own(name: str, *, stage: str, statistic: str, period: cdk.Duration = MINUTE, lane: str | None = None) -> Metric:
     """A metric that the product writes."""
     dimensions = {"Stage": stage} if lane is None else {"Stage": stage, "Lane": lane}
-    label = name if lane is None else lane
     return Metric(
         namespace=NAMESPACE,
         metric_name=name,
         dimensions_map=dimensions,
         statistic=statistic,
         period=period,
-        label=label,
     )
 
 
@@ -39,8 +37,10 @@ def dispatch_lag(stage: str, lane: str, statistic: str = "p99") -> Metric:
     return own("DispatchLag", stage=stage, lane=lane, statistic=statistic)
 
 
-def of_queue(queue: sqs.IQueue, name: str, *, statistic: str, label: str, period: cdk.Duration = MINUTE) -> Metric:
-    """A metric of SQS."""
+def of_queue(
+    queue: sqs.IQueue, name: str, *, statistic: str, label: str | None = None, period: cdk.Duration = MINUTE
+) -> Metric:
+    """A metric of SQS; with a label for a picture, since an alarm on it would become one on an expression."""
     return Metric(
         namespace="AWS/SQS",
         metric_name=name,
@@ -53,8 +53,8 @@ def of_queue(queue: sqs.IQueue, name: str, *, statistic: str, label: str, period
 
 def unserved(queue: sqs.IQueue) -> cloudwatch.MathExpression:
     """1 in a minute in which hints waited and nobody asked for any; a queue at rest says nothing, which is 0."""
-    waiting = of_queue(queue, "ApproximateNumberOfMessagesVisible", statistic="Minimum", label="waiting")
-    asked = of_queue(queue, "NumberOfMessagesReceived", statistic="Sum", label="received")
+    waiting = of_queue(queue, "ApproximateNumberOfMessagesVisible", statistic="Minimum")
+    asked = of_queue(queue, "NumberOfMessagesReceived", statistic="Sum")
     return cloudwatch.MathExpression(
         expression="IF(FILL(waiting, 0) > 0 AND FILL(received, 0) == 0, 1, 0)",
         using_metrics={"waiting": waiting, "received": asked},
@@ -97,9 +97,6 @@ def of_api(name: str, api: str, *, statistic: str, period: cdk.Duration = FIVE_M
     )
 
 
-def failed_requests(gateway: apigateway.RestApi, *, period: cdk.Duration) -> cloudwatch.MathExpression:
-    """The share of requests that were answered 5xx, in percent."""
-    share = of_api("5XXError", gateway.rest_api_name, statistic="Average", period=period)
-    return cloudwatch.MathExpression(
-        expression="100 * share", using_metrics={"share": share}, period=period, label="% answered 5xx"
-    )
+def failed_requests(gateway: apigateway.RestApi, *, period: cdk.Duration) -> Metric:
+    """The share of requests that were answered 5xx, from 0 to 1."""
+    return of_api("5XXError", gateway.rest_api_name, statistic="Average", period=period)

@@ -149,8 +149,7 @@ def test_a_start_that_is_a_second_late_rings_in_the_lanes_that_promise_it(prod: 
 
     for lane in ("High", "Normal"):
         alarm = alarms[f"DispatchLag{lane}"]
-        (watched,) = [each["MetricStat"] for each in alarm["Metrics"]]
-        assert (alarm["Threshold"], watched["Stat"], watched["Period"]) == (1_000, "p99", 60)
+        assert (alarm["Threshold"], alarm["ExtendedStatistic"], alarm["Period"]) == (1_000, "p99", 60)
         assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (3, 5)
     assert "DispatchLagBackfill" not in alarms
 
