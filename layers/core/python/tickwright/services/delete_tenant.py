@@ -1,0 +1,168 @@
+"""Delete a tenant: nobody may ask any more, everything stops, a rest, and then all that was its own goes.
+
+Each pass looks at all of it anew and does what it finds, so dying anywhere loses no more than the pass; what was found
+to move starts the rest again. Backups of the tables keep what they have. Promises: SEM-TENANT-2, SEM-TENANT-3.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final
+
+from tickwright.domain.deletions import Deletion, looked_at
+from tickwright.domain.executions import Execution, Reason
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant
+from tickwright.domain.jobs import Head, JobStatus
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.redrive_orders import OrderStatus
+from tickwright.domain.transitions import State
+from tickwright.ports.whole import Whole
+from tickwright.services.change_job import cancel_job
+from tickwright.services.end import reap
+from tickwright.services.keys import key_id, keys_of, revoke_key
+from tickwright.services.kit import Kit
+from tickwright.services.pools import delete_pool, list_pools
+from tickwright.services.redrive_orders import cancel_order, list_orders
+from tickwright.services.retract import cancel_surely
+from tickwright.services.settle import settle
+
+_JOBS_A_PAGE: Final = 100
+_ROWS_A_PAGE: Final = 100
+_RECORDS_A_STEP: Final = 100
+
+
+class Stage(Enum):
+    """Where a deletion is."""
+
+    STOPPING = "stopping"
+    RESTING = "resting"
+    REMOVING = "removing"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What this call has done so far. `until`: nothing is left to do before, and then it is to be called again."""
+
+    stage: Stage
+    keys: int = 0  # revoked
+    jobs: int = 0  # that were open, or had runs that were not over
+    rows: int = 0  # executions removed
+    jobs_removed: int = 0
+    records: int = 0  # removed
+    until: Instant | None = None
+
+
+async def delete_tenant(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[Progress]:
+    """Go on with it, from one bounded step to the next, to the end or to where it has to be waited for."""
+    deletion = await _begun(kit, whole, tenant_id)
+    progress = Progress(stage=Stage.STOPPING, keys=await _revoke_keys(kit, tenant_id))
+    async for stopped in _stop(kit, tenant_id):
+        progress = replace(progress, jobs=progress.jobs + stopped)
+        yield progress
+    now = kit.clock.now()
+    seen, deletion = deletion, looked_at(deletion, moves=progress.keys + progress.jobs > 0, now=now)
+    if deletion != seen:
+        await whole.put_deletion(deletion)
+    if not deletion.may_remove(now):
+        soon = Instant(now + kit.durations.heartbeat_ms)
+        yield replace(progress, stage=Stage.RESTING, until=deletion.removes_from or soon)
+        return
+    async for removed in _remove(kit, whole, tenant_id):
+        progress = replace(removed, keys=progress.keys)
+        yield progress
+    await whole.put_deletion(replace(deletion, ended_at=kit.clock.now()))
+    yield replace(progress, stage=Stage.GONE)
+
+
+async def _begun(kit: Kit, whole: Whole, tenant_id: TenantId) -> Deletion:
+    """The one that is under way; one that has ended says nothing of a tenant that came after it."""
+    deletion = await whole.deletion(tenant_id)
+    if deletion is None or deletion.ended_at is not None:
+        deletion = Deletion(tenant_id=tenant_id, asked_at=kit.clock.now())
+        await whole.put_deletion(deletion)
+    return deletion
+
+
+async def _revoke_keys(kit: Kit, tenant_id: TenantId) -> int:
+    now = kit.clock.now()
+    valid = [key for key in await keys_of(kit, tenant_id) if key.is_valid(now)]
+    for key in valid:
+        await revoke_key(kit, tenant_id, key_id(key))
+    return len(valid)
+
+
+# --- stopping ----------------------------------------------------------------------------------------------------
+async def _stop(kit: Kit, tenant_id: TenantId) -> AsyncIterator[int]:
+    """Orders first, which open what is dead; then the jobs, and the pools that they named. How many were not still."""
+    running = [order for order in await list_orders(kit, tenant_id) if order.status is OrderStatus.RUNNING]
+    for order in running:
+        await cancel_order(kit, tenant_id, order.order_id)
+    yield len(running)
+    async for heads in _jobs_of(kit, tenant_id):
+        stopped = [await _stop_job(kit, head) for head in heads]
+        yield sum(stopped)
+    for pool in (await list_pools(kit, tenant_id, limit=_RECORDS_A_STEP)).items:
+        refused = await delete_pool(kit, tenant_id, pool.name, force=True)
+        yield int(isinstance(refused, Refusal))
+
+
+async def _jobs_of(kit: Kit, tenant_id: TenantId) -> AsyncIterator[Sequence[Head]]:
+    after_key: str | None = None
+    while True:
+        page = await kit.store.jobs_eventually(tenant_id, limit=_JOBS_A_PAGE, after_key=after_key)
+        found = await kit.store.heads(page.items) if page.items else {}
+        yield [found[job_id] for job_id in page.items if job_id in found]
+        if (after_key := page.next_key) is None:
+            return
+
+
+async def _stop_job(kit: Kit, head: Head) -> bool:
+    """Cancel it, and end what is not over. Whether there was anything to do: then it is looked at again."""
+    is_new = head.status is not JobStatus.CANCELLED
+    if is_new:
+        await cancel_job(kit, head.tenant_id, head.job_id, None)
+    after_key: str | None = None
+    moved = is_new
+    while True:
+        page = await kit.store.executions_of(head.job_id, limit=_ROWS_A_PAGE, after_key=after_key)
+        for row in page.items:
+            moved |= await _end(kit, row)
+        if (after_key := page.next_key) is None:
+            return moved
+
+
+async def _end(kit: Kit, row: Execution) -> bool:
+    """What runs is asked to stop, and ended for it once its lease is over."""
+    if row.is_terminal and not row.owed:
+        return False
+    if row.is_terminal:
+        await settle(kit, row)
+        return True
+    after = await cancel_surely(kit, row, Reason.JOB_CANCELLED)
+    if after.state is State.CANCELLING and after.lease_is_over(kit.clock.now(), kit.durations.clock_error_ms):
+        await reap(kit, after)
+    return True
+
+
+# --- removing ----------------------------------------------------------------------------------------------------
+async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[Progress]:
+    """Executions before their job, whose head leads to them; then what lies under the tenant."""
+    progress = Progress(stage=Stage.REMOVING)
+    async for heads in _jobs_of(kit, tenant_id):
+        for head in heads:
+            async for rows in _remove_rows(kit, whole, head):
+                progress = replace(progress, rows=progress.rows + rows)
+                yield progress
+            await whole.forget_job(head.job_id, range(1, head.newest_version + 1))
+            progress = replace(progress, jobs_removed=progress.jobs_removed + 1)
+    while removed := await whole.forget_records(tenant_id, limit=_RECORDS_A_STEP):
+        progress = replace(progress, records=progress.records + removed)
+        yield progress
+
+
+async def _remove_rows(kit: Kit, whole: Whole, head: Head) -> AsyncIterator[int]:
+    while rows := (await kit.store.executions_of(head.job_id, limit=_ROWS_A_PAGE)).items:
+        await whole.forget_executions([row.ref for row in rows])
+        yield len(rows)

@@ -1,0 +1,215 @@
+"""A tenant is deleted: first it stops, then it rests, then it is gone, and nobody else's rows are touched."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.recovery.places import Installations, Place, embedded
+from tests.support.builders import TENANT, a_calendar
+from tests.support.steps import MINUTE
+from tickwright.api.keys import make_key
+from tickwright.domain import limits
+from tickwright.domain.executions import Execution
+from tickwright.domain.ids import TenantId
+from tickwright.domain.job_rules import read_spec
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.schedules import HashIdentity
+from tickwright.domain.tenants import Scope
+from tickwright.domain.transitions import State
+from tickwright.services.calendars import put_calendar
+from tickwright.services.delete_tenant import Progress, Stage, delete_tenant
+from tickwright.services.keys import keys_of
+from tickwright.services.pools import put_pool
+from tickwright.services.report import report_success
+from tickwright.services.submit import Submitted, submit
+
+OTHER = TenantId("other")
+TARGET = {"type": "python", "handler": "echo"}
+
+
+async def submitted(place: Place, tenant_id: TenantId, **body: object) -> Submitted:
+    """A job of a tenant."""
+    world = place.world
+    spec = read_spec({"target": TARGET, **body}, identity=HashIdentity(tenant_id, "job"), now=world.clock.now())
+    made = await submit(world.kit, tenant_id, spec, world.key())
+    assert isinstance(made, Submitted)
+    return made
+
+
+async def furnished(place: Place, tenant_id: TenantId) -> None:
+    """A tenant with one of everything: keys, a calendar, a pool, jobs with and without a name, ended and held runs."""
+    kit = place.world.kit
+    await make_key(kit, tenant_id, scopes=frozenset(Scope), label="its own")
+    calendar = a_calendar(tenant_id=tenant_id)
+    assert not isinstance(await put_calendar(kit, tenant_id, calendar.name, calendar.content, None), Refusal)
+    await put_pool(kit, tenant_id, "gpu", None)
+    await submitted(place, tenant_id, schedule={"every": "PT1M"}, name="nightly")
+    await submitted(place, tenant_id, schedule={"runAt": place.world.text(MINUTE)})
+    await submitted(place, tenant_id, schedule={"runAt": place.world.text(60 * MINUTE)})
+
+
+async def with_two_tenants(place: Place) -> None:
+    """Both have run for a while, and of each a silent worker holds a run."""
+    for tenant_id in (TENANT, OTHER):
+        await furnished(place, tenant_id)
+    await place.play(100)
+    place.world.clock.advance(20_000)
+    await place.look_ahead()
+    for row in await place.waiting():
+        await place.hold(row)
+
+
+async def deleted(place: Place, tenant_id: TenantId = TENANT) -> list[Progress]:
+    """Ask for it until it is done, waiting as long as each answer says."""
+    said: list[Progress] = []
+    for _ in range(100):
+        said += [progress async for progress in delete_tenant(place.world.kit, place.whole, tenant_id)]
+        if said[-1].stage is Stage.GONE:
+            return said
+        assert said[-1].until is not None
+        place.world.clock.advance_to(said[-1].until)
+    raise AssertionError(said[-1])
+
+
+def of(tenant_id: TenantId, stored: dict[str, list[Any]]) -> dict[str, list[str]]:
+    """What is stored that names a tenant, but for journal and idle messages; as text."""
+    return {
+        table: sorted(text for item in items if tenant_id in (text := repr(item)))
+        for table, items in stored.items()
+        if table != "journal"
+    }
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_of_a_deleted_tenant_nothing_is_left_and_of_the_others_everything(installations: Installations) -> None:
+    """Only the record that it was deleted stays for a while."""
+    place = installations.first
+    await with_two_tenants(place)
+    others = of(OTHER, dict(await installations.stored(place)))
+
+    said = await deleted(place)
+
+    stored = dict(await installations.stored(place))
+    left = [text for texts in of(TENANT, stored).values() for text in texts]
+    assert len(left) == 1
+    assert "DELETION" in left[0]
+    assert of(OTHER, stored) == others
+    assert (said[-1].jobs_removed, said[-1].rows > 0, said[-1].records > 0) == (3, True, True)
+    assert {progress.stage for progress in said} == set(Stage)
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_keys_are_revoked_and_jobs_stopped_before_anything_is_removed(installations: Installations) -> None:
+    """What is held is asked to stop, and its holder's result refused; everything is still there to be looked at."""
+    place = installations.first
+    await with_two_tenants(place)
+    before = await place.rows()
+
+    (*_, last) = [progress async for progress in delete_tenant(place.world.kit, place.whole, TENANT)]
+
+    assert (last.stage, last.keys, last.rows) == (Stage.RESTING, 1, 0)
+    now = place.world.clock.now()
+    assert not any(key.is_valid(now) for key in await keys_of(place.world.kit, TENANT))
+    assert all(key.is_valid(now) for key in await keys_of(place.world.kit, OTHER))
+    rows = await place.rows()
+    assert [row.ref for row in rows] == [row.ref for row in before]
+    assert {row.state for row in rows if row.tenant_id == TENANT} <= {State.SUCCEEDED, State.CANCELLING}
+    (held,) = [row for row in place.held if row.tenant_id == TENANT]
+    told = await report_success(place.world.kit, TENANT, held.ref.id, epoch=held.lease_epoch, result=None)
+    assert isinstance(told, Refusal)
+
+
+@pytest.mark.sem("SEM-TENANT-3")
+async def test_rows_go_only_once_nothing_has_moved_for_a_function_s_life(installations: Installations) -> None:
+    """A job that came meanwhile, from whoever was let in a moment before, is cancelled, and the rest begins anew."""
+    place = installations.first
+    await furnished(place, TENANT)
+    kit, clock = place.world.kit, place.world.clock
+    for _ in range(2):
+        (*_, first) = [progress async for progress in delete_tenant(kit, place.whole, TENANT)]
+    clock.advance(limits.DELETED_TENANT_RESTS_S * 1_000 - 1)
+    late = await submitted(place, TENANT, schedule={"every": "PT1M"})
+
+    said = await deleted(place)
+
+    assert first.until is not None
+    assert first.until > clock.now()
+    removing = next(number for number, progress in enumerate(said) if progress.stage is Stage.REMOVING)
+    rested = [progress.until for progress in said[:removing] if progress.until is not None]
+    assert max(rested) >= late.head.created_at + limits.DELETED_TENANT_RESTS_S * 1_000
+    assert await kit.store.head(late.head.job_id) is None
+    assert said[-1].jobs_removed == 4
+
+
+@pytest.mark.sem("SEM-TENANT-3")
+async def test_whoever_wakes_after_the_deletion_starts_nothing(installations: Installations) -> None:
+    """Hints and pages of before lead nowhere: no run starts, and no row comes back."""
+    place = installations.first
+    await with_two_tenants(place)
+    await deleted(place)
+    place.world.runner.starts.clear()
+
+    await place.play(600)
+
+    rows: list[Execution] = await place.rows()
+    assert {row.tenant_id for row in rows} == {OTHER}
+    assert {start.execution_id for start in place.world.runner.starts} <= {row.ref.id for row in rows}
+
+
+class KilledError(Exception):
+    """The process is gone."""
+
+
+class Mortal:
+    """A port of a process that dies at the n-th call to whatever it leads to."""
+
+    def __init__(self, port: object, calls: list[int], at: int) -> None:
+        self._port, self._calls, self._at = port, calls, at
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Count, and die in time."""
+        method = getattr(self._port, name)
+
+        async def called(*args: object, **options: object) -> Any:  # noqa: ANN401 - as the port
+            self._calls[0] += 1
+            if self._calls[0] == self._at:
+                raise KilledError
+            return await method(*args, **options)
+
+        return called
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_a_deletion_that_is_killed_at_any_call_goes_on() -> None:
+    """At each call to the store in turn: whoever repeats it comes to the same end."""
+    at, was_killed = 1, True
+    while was_killed:
+        async with embedded() as made:
+            place = made.first
+            await furnished(place, TENANT)
+            await place.play(70)
+
+            was_killed = await _deleted_dying(place, at)
+            await deleted(place)
+
+            left = [text for texts in of(TENANT, dict(await made.stored(place))).values() for text in texts]
+            assert ["DELETION" in text for text in left] == [True], at
+        at += 1
+    assert at > 40
+
+
+async def _deleted_dying(place: Place, at: int) -> bool:
+    calls = [0]
+    kit, whole = place.world.kit, place.whole
+    place.world.kit = replace(kit, store=Mortal(kit.store, calls, at))
+    place.whole = Mortal(whole, calls, at)  # type: ignore[assignment] # it leads to one
+    try:
+        await deleted(place)
+    except KilledError:
+        return True
+    else:
+        return False
+    finally:
+        place.world.kit, place.whole = kit, whole
