@@ -5,6 +5,7 @@ leaves queues that nobody names, and the same request again goes on. Another ten
 Promises: SEM-POOL-1, SEM-POOL-6.
 """
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -64,14 +65,17 @@ async def delete_pool(
 ) -> Pool | Refusal:
     """Delete a pool that nobody needs; then its queues. Cut off before those, it goes on if repeated without If-Match.
 
-    `force`: also one in which runs wait. Who needs it is looked for among a bounded number of jobs, and one may come
-    meanwhile: what is left of their runs is ended by whoever looks after the journal.
+    `force`: also one in which runs wait. Who needs it is looked for once, among a bounded number of jobs, and one may
+    come meanwhile: what is left of their runs is ended by whoever looks after the journal.
     """
+    users: Users | None = None
     for _ in range(_TRIES):
         seen = await _seen(kit, tenant_id, name)
         there = standing(seen)
-        users = Users() if there is None else await users_of(kit, there)
-        refusal = rules.delete_refusal(seen, if_match, users, force=force)
+        may_go = rules.delete_refusal(seen, if_match, Users(), force=force) is None
+        if users is None and there is not None and may_go:
+            users = await users_of(kit, there)
+        refusal = rules.delete_refusal(seen, if_match, users or Users(), force=force)
         if refusal is not None or seen is None:
             return refusal or NO_SUCH_POOL
         gone = rules.deleted(seen, kit.clock.now())
@@ -89,7 +93,9 @@ async def get_pool(kit: Kit, tenant_id: TenantId, name: str) -> Pool | Refusal:
 async def without_a_pool(kit: Kit, executions: Iterable[Execution]) -> frozenset[ExecutionRef]:
     """Those that no machine can claim: the tenants' pools that they came to are gone, whatever has their names now."""
     waiting = [one for one in executions if one.pool not in PLATFORM]
-    found = {place: standing(await _seen(kit, *place)) for place in {(one.tenant_id, one.pool) for one in waiting}}
+    places = sorted({(one.tenant_id, one.pool) for one in waiting})
+    seen = await asyncio.gather(*(_seen(kit, *place) for place in places))
+    found = {place: standing(pool) for place, pool in zip(places, seen, strict=True)}
     error_ms = kit.durations.clock_error_ms
     return frozenset(
         one.ref
