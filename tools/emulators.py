@@ -21,6 +21,8 @@ HOME = ROOT / ".emulators"
 DYNAMODB_LOCAL = HOME / "dynamodb-local"
 MINISTACK = HOME / "ministack"
 MINISTACK_LOCK = ROOT / "requirements" / "ministack.lock"
+RUNTIME = HOME / "lambda-runtime"
+RUNTIME_LOCK = ROOT / "requirements" / "lambda.lock"
 PACKAGE = "amplify-dynamodb-simulator@2.9.30"
 INTEGRITY = "sha512-xTeeRLvzEfqyd5lh3bH4c0kHvSHHmmhD5ZDsHFKAQ5g2Zl6JqlFdutaQhCLHzxEp6Ry1o7TB6niIoXuQAnSewQ=="
 INSIDE = "package/emulator/"
@@ -34,6 +36,7 @@ def main() -> int:
     if shutil.which("java") is None:
         warn("Java is missing (17 or newer), so DynamoDB Local cannot start: its tests will not run.")
     install_ministack()
+    install_runtime()
     install_redis()
     return 0
 
@@ -93,6 +96,20 @@ def install_ministack() -> None:
     python = str(MINISTACK / "bin" / "python")
     call([sys.executable, "-m", "venv", "--clear", "--without-pip", str(MINISTACK)])
     call([uv, "pip", "sync", "--quiet", "--python", python, "--require-hashes", str(MINISTACK_LOCK)])
+    stamp.write_text(fingerprint)
+
+
+def install_runtime() -> None:
+    """Lambda's side of a function: a folder that tests/packaging lays beside packed ones."""
+    stamp = RUNTIME / ".installed"
+    fingerprint = f"{sys.version} {hashlib.sha256(RUNTIME_LOCK.read_bytes()).hexdigest()}"
+    if stamp.is_file() and stamp.read_text() == fingerprint:
+        return
+    print("Installing the client of Lambda's runtime in .emulators/lambda-runtime ...", flush=True)
+    shutil.rmtree(RUNTIME, ignore_errors=True)
+    uv, python = (str(ROOT / ".venv" / "bin" / name) for name in ("uv", "python"))
+    install = [uv, "pip", "install", "--quiet", "--python", python, "--link-mode", "copy", "--target", str(RUNTIME)]
+    call([*install, "--require-hashes", "--requirements", str(RUNTIME_LOCK)])
     stamp.write_text(fingerprint)
 
 

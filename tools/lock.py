@@ -20,6 +20,7 @@ CONSTRAINED = (
     "requirements/infra",
     "requirements/bootstrap",
     "requirements/node",
+    "requirements/lambda",
 )
 APART = ("requirements/ministack", "requirements/models")
 # The lowest Python that Tickwright runs on; --universal covers the newer ones (Lambda's among them) and every platform.

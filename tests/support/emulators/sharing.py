@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 ENGINES = ("dynamodb_local", "ministack", "redis_server")
 # Each of these builds something once for the folder: the synthesised app, the deployed app.
-FOLDERS = ("tests/infra/", "tests/e2e/")
+FOLDERS = ("tests/infra/", "tests/e2e/", "tests/packaging/")
 
 
 class OneEngineOneWorker(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types

@@ -1,0 +1,115 @@
+"""What does a packed function import, and from where?"""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from infra.bundling.aws_models import SERVICES
+from tests.packaging.layout import LIBRARY, Unpacked
+from tests.support.installation import Installation
+from tickwright.wiring.targets import SERVICES as TARGETS
+
+_PROBE = """
+import importlib, json, os, sys
+sys.path.insert(0, "/var/task")
+importlib.import_module(sys.argv[1].rpartition(".")[0])
+of = {name: module for name, module in list(sys.modules.items()) if name != "__main__"}
+print(json.dumps({
+    "files": {name: module.__file__ for name, module in of.items() if getattr(module, "__file__", None)},
+    "uncompiled": [name for name, module in of.items() if (spec := getattr(module, "__spec__", None))
+                   and spec.has_location and spec.origin.startswith("/opt/") and spec.origin.endswith(".py")
+                   and not os.path.exists(spec.cached)],
+}))
+"""
+# Modules that no cold start may pay for, and why nothing of a handler's needs them at once.
+NOWHERE = {
+    "boto3": "a resource layer that nothing uses; botocore alone makes the clients",
+    "s3transfer": "comes with boto3",
+    "croniter": "the second opinion about a cron expression, loaded at the first question",
+    "aws_xray_sdk": "300 ms, and traces are switched on without it",
+    "sqlite3": "the embedded store is not for Lambda",
+    "uvicorn": "API Gateway is the server",
+}
+NOT_IN_A_LOOP = {
+    "pydantic": "bodies and queries are the API's; a loop reads what the library has written",
+    "tickwright.api.routes": "the table of paths, with every endpoint behind it",
+}
+LOOPS = ("authorizer", "scheduler", "watch", "worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a fresh process has after a handler's import."""
+
+    files: Mapping[str, str]
+    uncompiled: list[str]
+
+
+@pytest.fixture(scope="module")
+def imported(unpacked: Mapping[str, Unpacked]) -> Mapping[str, Imported]:
+    """Every handler's."""
+    return {name: _imported(function) for name, function in unpacked.items()}
+
+
+def _imported(function: Unpacked) -> Imported:
+    tables = {name: name for name in ("jobs", "executions", "journal", "control")}
+    lanes = ("high", "normal", "low", "backfill")
+    names = (*lanes, *(f"fargate-{lane}" for lane in lanes), "dead", "intake", "intake-undelivered")
+    queues = {name: f"http://127.0.0.1:1/000000000000/{name}" for name in names}
+    nowhere = Installation(store_endpoint="http://127.0.0.1:1", queue_endpoint="http://127.0.0.1:1", tables=tables, queues=queues)  # fmt: skip
+    said = subprocess.run(
+        function.command("-c", _PROBE, function.handler),
+        env=function.environment({**nowhere.environment, "TICKWRIGHT_LOG_GROUPS": "", "PYTHONTZPATH": ""}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    return Imported(**json.loads(said.stdout))
+
+
+@pytest.mark.slow
+def test_only_what_is_packed_is_imported(imported: Mapping[str, Imported]) -> None:
+    """From the function, its layers and the standard library: whatever else this machine has is not there in Lambda."""
+    allowed = ("/var/task/functions/", "/opt/python/", f"{LIBRARY}/")
+
+    foreign = {
+        (name, module, file)
+        for name, one in imported.items()
+        for module, file in one.files.items()
+        if not file.startswith(allowed) or "site-packages" in file
+    }
+
+    assert foreign == set()
+    assert all(one.files["tickwright"].startswith("/opt/python/") for one in imported.values())
+    assert all(one.files["botocore"].startswith("/opt/python/") for one in imported.values())
+
+
+@pytest.mark.slow
+def test_nothing_of_a_layer_is_compiled_at_a_cold_start(imported: Mapping[str, Imported]) -> None:
+    """A layer is read-only: what has no compiled file there is compiled anew by every container."""
+    assert {name: one.uncompiled for name, one in imported.items() if one.uncompiled} == {}
+
+
+@pytest.mark.slow
+def test_no_handler_imports_what_no_cold_start_may_pay_for(imported: Mapping[str, Imported]) -> None:
+    """The reason stands beside each module; what is loaded at need may be there later."""
+    found = {(name, module) for name, one in imported.items() for module in NOWHERE if module in one.files}
+
+    assert found == set()
+
+
+@pytest.mark.slow
+def test_no_loop_imports_what_is_the_api_s(imported: Mapping[str, Imported]) -> None:
+    """A scheduler that reads bodies of requests would be one that waits for pydantic."""
+    found = {(name, module) for name in LOOPS for module in NOT_IN_A_LOOP if module in imported[name].files}
+
+    assert found == set()
+
+
+def test_the_layer_has_the_models_of_every_service_that_is_called() -> None:
+    """A target kind that is added needs its service's model beside it: else its first attempt would fail."""
+    assert {"dynamodb", "sqs", *(service.name for service in TARGETS.values())} <= set(SERVICES)
