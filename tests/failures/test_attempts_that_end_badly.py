@@ -203,6 +203,36 @@ async def test_b143_whoever_is_beside_poison_is_cut_twice_at_most_and_does_not_d
     await world.close()
 
 
+@pytest.mark.sem("SEM-SDK-17", "SEM-RETRY-1")
+@pytest.mark.parametrize("attempts", [1, 2])
+async def test_what_was_beside_poison_is_begun_no_more_often_than_its_attempts(attempts: int) -> None:
+    """Nobody knows what it had done when its process ended: it is for a person to say that it may begin once more."""
+    world = World(durations=STANDARD.scaled(0.1))
+    fleet = Fleet(world)
+    bad = await world.submit(schedule={"runAt": world.text(400)}, retryPolicy=FAST)
+
+    async def does(invocation: Invocation) -> UserResult:
+        if invocation.execution.job_id == bad.job_id and not is_suspect(invocation.execution):
+            return await _kills_its_worker(fleet, invocation)
+        await world.clock.sleep_ms(20_000)
+        return Success()
+
+    world.runner.does = does
+    head = await world.submit(schedule={"runAt": world.text(400)}, retryPolicy=FAST | {"maxAttempts": attempts})
+    await fleet.work(MINUTE)
+    row = await world.only_execution(head.job_id)
+    begun = [start.attempt for start in world.runner.starts if start.execution_id == row.ref.id]
+    listed = await world.kit.store.attention_eventually(TENANT, limit=10)
+    await redrive(world.kit, TENANT, row.ref.id, None)
+    await fleet.work(MINUTE)
+
+    assert (row.state, row.reason, row.attempt) == (State.DEAD, Reason.LEASE_EXPIRED, attempts)
+    assert begun == list(range(1, attempts + 1))
+    assert row.ref in listed.items
+    assert (await world.only_execution(head.job_id)).state is State.SUCCEEDED
+    await world.close()
+
+
 # --- elsewhere --------------------------------------------------------------------------------------------------
 @pytest.mark.sem("SEM-HANDOVER-1", "SEM-LEASE-3")
 @pytest.mark.parametrize("after_ms", [5_000, 10 * MINUTE, 3 * HOUR])
