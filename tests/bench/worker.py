@@ -160,9 +160,11 @@ class Bench:
             nonlocal sent
             number = first
             while time.perf_counter() - began_s < _BEATING_S:
-                one = executions[number % len(executions)]
+                place = number % len(executions)
+                one = executions[place]
                 answer = await heartbeat(self.kit, one, one.lease_epoch)
                 assert isinstance(answer, Execution)
+                executions[place] = answer  # as its holder knows it: the next beat moves the lease that this one wrote
                 sent, number = sent + 1, number + _BEATS_AT_ONCE
 
         await asyncio.gather(*map(beat, range(_BEATS_AT_ONCE)))
