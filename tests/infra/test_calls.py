@@ -15,6 +15,7 @@ from infra.policy.grants import GRANTS, Resource
 from tests.api.test_gateway import ARN
 from tests.infra.handlers import Containers, containers
 from tests.infra.test_grants import Rights, meant, out_of_reach
+from tests.support.builders import an_id
 from tests.support.emulators import Emulator
 from tests.support.emulators.clients import aws_client
 from tests.support.kits import LoggedRunner
@@ -23,10 +24,11 @@ from tickwright.adapters.aws.calls import Answer, Calls
 from tickwright.api.keys import make_key
 from tickwright.api.routes import CLAIMS
 from tickwright.domain.attempts import Fatal, Success, UserResult, an_error
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.lanes import LANES, Lane
 from tickwright.domain.tenants import Scope
+from tickwright.ports.intake import Submission
 from tickwright.ports.runner import Invocation
 
 TARGET = {"type": "http", "url": "https://example.com/hook"}
@@ -213,6 +215,8 @@ def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterat
         "AWS_ENDPOINT_URL": ministack.endpoint,
         "TICKWRIGHT_STAGE": "test",
         "TICKWRIGHT_BUCKETS": "1",
+        "TICKWRIGHT_BUCKETS_SERVED": "1",
+        "TICKWRIGHT_EPOCH_BASE": "0",
         "TICKWRIGHT_SCALE": SCALE,
         **{f"TICKWRIGHT_{role.upper()}_TABLE": name for role, name in tables.items()},
         **{f"TICKWRIGHT_QUEUE_{lane.name}": queues[lane.value] for lane in LANES},
@@ -226,11 +230,14 @@ def installation(ministack: Emulator, monkeypatch: pytest.MonkeyPatch) -> Iterat
         "TICKWRIGHT_CLAIM_SEATS": "1",
         "AWS_REGION": "us-east-1",
         "TICKWRIGHT_WEBHOOK_KEY": "a key of the tests",
+        "TICKWRIGHT_QUEUE_INTAKE": queues["intake"],
+        "TICKWRIGHT_QUEUE_INTAKE_UNDELIVERED": queues["intake-undelivered"],
     }
     logical = {name: role.capitalize() for role, name in tables.items()}
     logical |= {queues[lane.value]: f"Queue{lane.value.capitalize()}" for lane in LANES}
     logical |= {queues[f"fargate-{lane.value}"]: f"QueueFargate{lane.value.capitalize()}" for lane in LANES}
     logical[queues["dead"]] = "QueueDeadExecutions"
+    logical |= {queues["intake"]: "QueueIntake", queues["intake-undelivered"]: "QueueIntakeUndelivered"}
     with containers(environment) as functions:
         made = Installation(functions=functions, names=logical, queues=queues, sqs=sqs)
         call = Calls.__call__
@@ -247,6 +254,7 @@ def live_a_day(installation: Installation) -> None:
     """Whatever the functions do in an installation's day, by every function at least once."""
     admit(installation)
     what_tenants_ask_for(installation)
+    what_lands(installation)
     what_machines_pull(installation)
     installation.invoke("scheduler", {"slot": 0, "slots": 1}, Left(20_000 + 3_000))
     what_workers_do(installation)
@@ -296,6 +304,40 @@ def what_tenants_ask_for(installation: Installation) -> None:
     installation.ask("POST", f"/v1/executions/{run['executionId']}/cancel", {})
     installation.ask("DELETE", path)
     installation.ask("GET", f"/v1/jobs/{at_once['jobId']}/executions")
+
+
+def what_lands(installation: Installation) -> None:
+    """What was accepted while the store was away: one that is due, one whose name is taken, one in a pool of its own."""
+    installation.calling = "api"
+    api = installation.functions.module("api")
+    at = api._API.kit.clock.now()  # noqa: SLF001 - the clock of the installation
+    bodies = [
+        {"schedule": installation.soon(20), "target": TARGET, "name": "landed"},
+        {"schedule": {"cron": "0 0 1 1 *", "calendars": ["holidays"]}, "target": TARGET, "name": "landed"},
+        {"schedule": installation.soon(20), "target": {"type": "pool", "pool": "none", "handler": "h"}},
+    ]
+    for number, body in enumerate(bodies):
+        submission = Submission(
+            tenant_id=TenantId("acme"),
+            job_id=JobId(an_id(900 + number)),
+            key=f"POST /v1/jobs landing-{number}",
+            body_hash="a" * 64,
+            asked_at=at,
+            body=json.dumps(body),
+        )
+        assert api._RUNNER.run(api._INTAKE.put(submission))  # noqa: SLF001
+    landed: list[str] = []
+    while len(landed) < len(bodies):
+        found = installation.sqs.receive_message(QueueUrl=installation.queues["intake"], WaitTimeSeconds=1)
+        for one in found.get("Messages", []):
+            record = {"messageId": one["MessageId"], "receiptHandle": one["ReceiptHandle"], "body": one["Body"]}
+            assert installation.invoke("intake", {"Records": [record]}) == {"batchItemFailures": []}
+            landed.append(one["MessageId"])
+    said = installation.sqs.receive_message(
+        QueueUrl=installation.queues["intake-undelivered"], WaitTimeSeconds=1, MaxNumberOfMessages=10
+    )
+    refused = sorted(json.loads(one["Body"])["refused"]["code"] for one in said["Messages"])
+    assert refused == ["invalid", "name_taken"]
 
 
 def what_machines_pull(installation: Installation) -> None:
@@ -406,4 +448,6 @@ def test_no_function_makes_a_call_that_its_role_forbids(installation: Installati
     assert {("dynamodb:UpdateItem", "Executions"), ("sqs:SendMessage", "QueueDeadExecutions")} <= installation.used[
         "worker"
     ]
+    assert {("sqs:SendMessage", "QueueIntake")} <= installation.used["api"]
+    assert {("dynamodb:PutItem", "Jobs"), ("sqs:SendMessage", "QueueIntakeUndelivered")} <= installation.used["intake"]
     assert installation.used["authorizer"] == {("dynamodb:GetItem", "Control")}
