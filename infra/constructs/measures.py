@@ -4,6 +4,8 @@ Must not know thresholds. Those of the product's own are written by layers/core/
 a test holds their names equal.
 """
 
+from typing import TypeAlias
+
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -17,7 +19,7 @@ STAGE_NAME = "live"
 # Of the access log of the API, by a filter: see infra/stacks/api.py.
 AUTHORIZER_FAILURES = "AuthorizerFailures"
 
-Metric = cloudwatch.Metric
+Metric: TypeAlias = cloudwatch.Metric
 
 
 def own(name: str, *, stage: str, statistic: str, period: cdk.Duration = MINUTE, lane: str | None = None) -> Metric:

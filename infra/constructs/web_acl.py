@@ -4,6 +4,8 @@ Must not know tenants: their own limits are in the product. What AWS's rules fin
 a payload may look like anything, and nobody here interprets it.
 """
 
+from typing import TypeAlias
+
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_logs as logs
@@ -25,7 +27,7 @@ COUNTED = (
     "NoUserAgent_HEADER",
 )
 
-_Acl = wafv2.CfnWebACL
+_Acl: TypeAlias = wafv2.CfnWebACL
 
 
 class WebAcl(Construct):
