@@ -8,6 +8,8 @@ import json
 from dataclasses import dataclass
 
 from tickwright.adapters.aws.outputs import StackUnreadable, output_of
+from tickwright.adapters.dynamodb.store import DynamoDbStore
+from tickwright.ports.whole import Whole
 from tickwright.services.kit import Kit
 from tickwright.settings import Settings, from_environment
 from tickwright.wiring.aws import kit_from
@@ -25,6 +27,7 @@ class Installed:
 
     settings: Settings
     kit: Kit
+    whole: Whole
 
 
 def installed(stage: str) -> Installed:
@@ -34,4 +37,6 @@ def installed(stage: str) -> Installed:
     except StackUnreadable as fault:
         raise InstallationUnreachable(f"no installation of the stage {stage!r}: {fault}") from fault
     settings = from_environment(environment)
-    return Installed(settings=settings, kit=kit_from(settings))
+    kit = kit_from(settings)
+    assert isinstance(kit.store, DynamoDbStore)
+    return Installed(settings=settings, kit=kit, whole=kit.store.whole())

@@ -1,0 +1,66 @@
+"""`recovery relist`: after an installation was set up on a copy of tables.
+
+Must not know how anything is looked for. Handbook: docs/recovery.md. Promise: SEM-RECOVERY-1.
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+
+from tickwright.domain.instants import Instant, from_rfc3339
+from tickwright.operator.commands import Command
+from tickwright.services.relist import relist
+from tickwright.wiring.operator import Installed
+
+BASE_TOO_LOW = 1
+
+
+def instant(text: str) -> Instant:
+    """An instant in RFC 3339; argparse says the rest."""
+    return from_rfc3339(text)
+
+
+def _add_relist(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--restored-to",
+        type=instant,
+        required=True,
+        metavar="INSTANT",
+        help="the instant that the copy is of, such as 2026-11-30T12:00:00Z; of a Region's copy, when that was lost",
+    )
+
+
+async def _relist(installed: Installed, asked: Namespace) -> int:
+    """Says what it found as one line of JSON."""
+    found = await relist(installed.kit, installed.whole, asked.restored_to)
+    base = installed.kit.era.base
+    told = {
+        "executions": found.executions,
+        "unfinished": found.unfinished,
+        "jobs": found.heads,
+        "decidedWithoutExecution": found.decided,
+        "pools": found.pools,
+        "pages": found.pages,
+        "highestEpoch": found.highest_epoch,
+        "epochBase": base,
+        "tenants": sorted(found.tenants),
+    }
+    print(json.dumps(told))
+    if found.highest_epoch <= base:
+        return 0
+    print(
+        f"tickwright: leaseEpoch {found.highest_epoch} lies above the epoch base {base}: this installation has claimed "
+        "already, or its base is too low for the one it was copied from (docs/recovery.md)",
+        file=sys.stderr,
+    )
+    return BASE_TOO_LOW
+
+
+COMMANDS = (
+    Command(
+        words=("recovery", "relist"),
+        says="put on the journal again what a copy of tables has unfinished",
+        arguments=_add_relist,
+        does=_relist,
+    ),
+)

@@ -1,0 +1,117 @@
+"""`tenants export`, `tenants import`, `tenants delete`: a tenant as a whole, out of an installation or into one.
+
+An export is lines of JSON on standard output, an import reads them from standard input, and both may be repeated. Must
+not know how a record is kept. Handbook: docs/recovery.md. Promises: SEM-TENANT-2, SEM-TENANT-4.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+
+from tickwright.adapters.exchange import line_of, record_of
+from tickwright.domain.exports import Closing
+from tickwright.domain.instants import to_rfc3339
+from tickwright.operator.commands import Command
+from tickwright.operator.keys import add_tenant
+from tickwright.services.delete_tenant import Progress, Stage, delete_tenant
+from tickwright.services.export_tenant import export_tenant
+from tickwright.services.import_tenant import Imported, import_record
+from tickwright.wiring.operator import Installed
+
+LEFT_OUT = 1  # of an import: something was not made, or the export had no end
+COME_AGAIN = 3  # of a deletion that was not to wait
+
+
+# --- export ------------------------------------------------------------------------------------------------------
+def _add_export(parser: ArgumentParser) -> None:
+    add_tenant(parser)
+    parser.add_argument(
+        "--with-secrets",
+        action="store_true",
+        help="write values that are secret as they are: pipe the lines into what encrypts them (default: masks)",
+    )
+
+
+async def _export(installed: Installed, asked: Namespace) -> int:
+    async for record in export_tenant(installed.kit, asked.tenant, with_secrets=asked.with_secrets):
+        print(line_of(record))
+    return 0
+
+
+# --- import ------------------------------------------------------------------------------------------------------
+def _add_import(parser: ArgumentParser) -> None:
+    parser.epilog = "Reads the lines of an export from standard input."
+
+
+async def _import(installed: Installed, _asked: Namespace) -> int:
+    """One line after the other; a line that cannot be read ends it, and what was made before it stays."""
+    came: Counter[str] = Counter()
+    is_whole, is_complete = False, True
+    for number, line in enumerate(sys.stdin, 1):
+        try:
+            record = record_of(line)
+        except ValueError as fault:
+            print(f"tickwright: line {number} was not imported: {str(fault)[:300]}", file=sys.stderr)
+            break
+        is_whole = isinstance(record, Closing)
+        if (made := await import_record(installed.kit, record)) is not None:
+            came[made.value] += 1
+            is_complete &= made not in {Imported.NAME_TAKEN, Imported.REFUSED}
+            if made not in {Imported.MADE, Imported.THERE}:
+                print(f"line {number}: {made.value}", file=sys.stderr)
+    print("; ".join(f"{count} {what}" for what, count in sorted(came.items())) or "nothing was imported")
+    if not is_whole:
+        print("tickwright: the export has no end: it was cut off; repeat it, and the import", file=sys.stderr)
+    return 0 if is_whole and is_complete else LEFT_OUT
+
+
+# --- delete ------------------------------------------------------------------------------------------------------
+def _add_delete(parser: ArgumentParser) -> None:
+    add_tenant(parser)
+    parser.add_argument(
+        "--really", required=True, metavar="TENANT", help="the tenant once more: nothing brings it back"
+    )
+    parser.add_argument(
+        "--no-wait", action="store_true", help="end where it has to be waited for, instead of waiting (exit status 3)"
+    )
+
+
+async def _delete(installed: Installed, asked: Namespace) -> int:
+    if asked.really != asked.tenant:
+        print(f"tickwright: --really says {asked.really}, --tenant {asked.tenant}: nothing was done", file=sys.stderr)
+        return LEFT_OUT
+    kit = installed.kit
+    while True:
+        last = await _deleted_as_far_as_may_be(installed, asked)
+        if last.until is None:
+            return 0
+        if asked.no_wait:
+            return COME_AGAIN
+        await kit.clock.sleep_until(last.until)
+
+
+async def _deleted_as_far_as_may_be(installed: Installed, asked: Namespace) -> Progress:
+    last = Progress(stage=Stage.STOPPING)
+    async for progress in delete_tenant(installed.kit, installed.whole, asked.tenant):
+        if progress.stage is not last.stage:
+            print(_told(last))
+        last = progress
+    print(_told(last))
+    return last
+
+
+def _told(progress: Progress) -> str:
+    """One line: what was done, and when to come again."""
+    done = (
+        f"{progress.keys} keys revoked, {progress.jobs} jobs and orders were not still, "
+        f"{progress.jobs_removed} jobs, {progress.rows} executions and {progress.records} records removed"
+    )
+    again = "" if progress.until is None else f"; goes on at {to_rfc3339(progress.until)}"
+    return f"{progress.stage.value}: {done}{again}"
+
+
+COMMANDS = (
+    Command(words=("tenants", "export"), says="write a tenant as lines of JSON", arguments=_add_export, does=_export),
+    Command(words=("tenants", "import"), says="make what an export has", arguments=_add_import, does=_import),
+    Command(words=("tenants", "delete"), says="stop a tenant and remove it", arguments=_add_delete, does=_delete),
+)

@@ -1,0 +1,98 @@
+"""Import a tenant that was exported: each record is put where there is none, so an import may be repeated or go on.
+
+What is there already stays as it is, whatever the record says. A job is there with its head: its versions are written
+before it, and its name with it. Promise: SEM-TENANT-4.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import assert_never
+
+from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
+from tickwright.domain.changes.heads import PutDefinition, PutHead
+from tickwright.domain.exports import CalendarVersion, Closing, JobExport, Opening, Record, imported_head
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.pools import Pool, standing
+from tickwright.domain.tenants import NameRecord, PutName
+from tickwright.domain.webhooks import FIRST, PutRotation, Rotation
+from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.store import AnyChange, Applied, Unknown
+from tickwright.services.kit import Kit
+from tickwright.services.pools import put_pool
+
+
+class Imported(Enum):
+    """What came of a record."""
+
+    MADE = "made"
+    THERE = "there already"
+    PAUSED = "made, and paused: it lacks its secrets"
+    NAME_TAKEN = "not made: another job has its name"
+    REFUSED = "not made"
+
+
+async def import_record(kit: Kit, record: Record) -> Imported | None:
+    """One record, in the order of the export; None of those that stand for nothing."""
+    match record:
+        case Opening() | Closing():
+            return None
+        case Rotation():
+            return await _rotation(kit, record)
+        case Pool():
+            return await _pool(kit, record)
+        case CalendarVersion():
+            return await _calendar(kit, record)
+        case JobExport():
+            return await _job(kit, record)
+        case _:
+            assert_never(record)
+
+
+async def _rotation(kit: Kit, exported: Rotation) -> Imported:
+    """A number is written over the one before it alone: so each in turn. Secrets follow from it and the key."""
+    seen = await kit.store.webhook_rotation(exported.tenant_id)
+    first = FIRST if seen is None else seen.number
+    for number in range(first + 1, exported.number + 1):
+        rotation = Rotation(tenant_id=exported.tenant_id, number=number, rotated_at=exported.rotated_at)
+        await kit.store.write(PutRotation(rotation=rotation))
+    return Imported.MADE if first < exported.number else Imported.THERE
+
+
+async def _pool(kit: Kit, pool: Pool) -> Imported:
+    there = await kit.store.pool(pool.tenant_id, pool.name)
+    if standing(there) is not None:
+        return Imported.THERE
+    put = await put_pool(kit, pool.tenant_id, pool.name, pool.description)
+    return Imported.REFUSED if isinstance(put, Refusal) else Imported.MADE
+
+
+async def _calendar(kit: Kit, version: CalendarVersion) -> Imported:
+    """The version, and then that it is the one that stands: cut off between the two, the second is put next time."""
+    calendar = version.calendar
+    kept = await kit.store.calendar_versions(calendar.tenant_id, calendar.name, [calendar.version])
+    await kit.store.write(PutCalendarVersion(calendar=calendar))
+    if version.stands:
+        await kit.store.write(PutCalendar(calendar=calendar))
+    return Imported.THERE if kept else Imported.MADE
+
+
+async def _job(kit: Kit, export: JobExport) -> Imported:
+    head = imported_head(export, buckets=kit.buckets)
+    if await kit.store.head(head.job_id) is not None:
+        return Imported.THERE
+    name = NameRecord(tenant_id=head.tenant_id, name=head.listed_as, job_id=head.job_id) if head.has_name else None
+    if name is not None and PutName(record=name).decide(await kit.store.named(name.tenant_id, name.name)) is None:
+        return Imported.NAME_TAKEN
+    await _definitions(kit, [PutDefinition(definition=one) for one in export.definitions])
+    named = [] if name is None else [PutName(record=name)]
+    outcomes = await kit.store.write_together([PutHead(head=head), *named])
+    if not all(isinstance(outcome, Applied) for outcome in outcomes):
+        return Imported.THERE if await kit.store.head(head.job_id) is not None else Imported.NAME_TAKEN
+    return Imported.PAUSED if export.lacks_secrets else Imported.MADE
+
+
+async def _definitions(kit: Kit, changes: Sequence[AnyChange]) -> None:
+    """Those of an import that was cut off stand already."""
+    outcomes = await kit.store.write_each(changes)
+    if any(isinstance(outcome, Unknown) for outcome in outcomes):
+        raise StoreUnavailable("not every version of a job is known to be written")

@@ -1,0 +1,114 @@
+"""Does an operator's terminal export a tenant, import it, delete it, and relist a copy of tables?"""
+
+import asyncio
+import io
+import json
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from tests.operator.test_keys import STAGE, installation
+from tests.support.installation import Installation
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.job_rules import read_spec
+from tickwright.domain.schedules import HashIdentity
+from tickwright.operator.__main__ import main, parser
+from tickwright.operator.recovery import BASE_TOO_LOW
+from tickwright.operator.tenants import COME_AGAIN, LEFT_OUT
+from tickwright.services.kit import Kit
+from tickwright.services.submit import RequestKey, Submitted, submit
+from tickwright.wiring.aws import kit_from_env
+
+__all__ = ["installation"]
+
+
+def run(*arguments: str) -> int:
+    """One command."""
+    thing, action, *more = arguments
+    return main([thing, action, "--stage", STAGE, *more])
+
+
+def a_job_of(installation: Installation, tenant_id: str) -> str:
+    """Of a tenant of its own, an hour away."""
+
+    async def submitted(kit: Kit) -> Submitted:
+        in_an_hour = to_rfc3339(Instant(kit.clock.now() + 3_600_000))
+        body = {"schedule": {"runAt": in_an_hour}, "target": {"type": "python", "handler": "echo"}}
+        spec = read_spec(body, identity=HashIdentity(tenant_id, "job"), now=kit.clock.now())
+        made = await submit(kit, TenantId(tenant_id), spec, RequestKey(key=f"POST {tenant_id}", body_hash="a" * 64))
+        assert isinstance(made, Submitted)
+        return made
+
+    return str(done(submitted(kit_from_env(installation.environment))).head.job_id)
+
+
+def done(work: Coroutine[Any, Any, Submitted]) -> Submitted:
+    """Its result."""
+    return asyncio.run(work)
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-TENANT-4")
+def test_a_tenant_goes_through_a_pipe(
+    installation: Installation, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is already nothing is made; lines that were cut off, or are none, end it with status 1."""
+    job_id = a_job_of(installation, "piped")
+    exported = run("tenants", "export", "--tenant", "piped")
+    lines = capsys.readouterr().out
+
+    def imported(text: str) -> tuple[int, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        status = run("tenants", "import")
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    assert exported == 0
+    assert job_id in lines
+    assert imported(lines) == (0, "1 there already\n")
+    status, said = imported(lines.splitlines(keepends=True)[0])
+    assert (status, "cut off" in said) == (LEFT_OUT, True)
+    status, said = imported("nonsense\n")
+    assert (status, "line 1 was not imported" in said) == (LEFT_OUT, True)
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-TENANT-2")
+def test_a_tenant_is_deleted_by_whoever_names_it_twice(
+    installation: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Told once it does nothing; told not to wait it says when it goes on."""
+    a_job_of(installation, "leaving")
+
+    mistaken = run("tenants", "delete", "--tenant", "leaving", "--really", "leeving")
+    first = run("tenants", "delete", "--tenant", "leaving", "--really", "leaving", "--no-wait")
+    said = capsys.readouterr()
+
+    assert (mistaken, first) == (LEFT_OUT, COME_AGAIN)
+    assert "nothing was done" in said.err
+    assert "resting: 0 keys revoked, 1 jobs" in said.out
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-RECOVERY-1")
+def test_relisting_says_what_there_is(installation: Installation, capsys: pytest.CaptureFixture[str]) -> None:
+    """As one line of JSON."""
+    a_job_of(installation, "relisted")
+
+    status = run("recovery", "relist", "--restored-to", "2026-11-30T12:00:00Z")
+
+    told = json.loads(capsys.readouterr().out)
+    assert status == 0 != BASE_TOO_LOW
+    assert "relisted" in told["tenants"]
+    assert told["jobs"] >= 1
+    assert (told["executions"], told["highestEpoch"], told["epochBase"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2026-11-30", ""])
+def test_an_instant_that_is_none_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is asked."""
+    with pytest.raises(SystemExit):
+        parser().parse_args(["recovery", "relist", "--stage", STAGE, "--restored-to", text])
+    assert "--restored-to" in capsys.readouterr().err

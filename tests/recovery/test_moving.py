@@ -1,0 +1,172 @@
+"""A tenant is exported from one installation and imported into another, line by line."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.recovery.places import Installations, Place
+from tests.recovery.test_deletion import submitted
+from tests.support.builders import TENANT, a_calendar
+from tests.support.steps import HOUR, MINUTE
+from tickwright.adapters.exchange import line_of, record_of
+from tickwright.domain.exports import FORMAT, Closing, JobExport, Opening
+from tickwright.domain.jobs import JobStatus
+from tickwright.domain.outcomes import Refusal
+from tickwright.domain.transitions import State
+from tickwright.domain.webhooks import FIRST
+from tickwright.services.calendars import put_calendar
+from tickwright.services.change_job import edit_job, pause_job, resume_job
+from tickwright.services.export_tenant import export_tenant
+from tickwright.services.import_tenant import Imported, import_record
+from tickwright.services.pools import put_pool
+from tickwright.services.webhook_secrets import rotate
+
+SECRET = "kept-from-everybody-4711"
+
+
+async def furnished(place: Place) -> None:
+    """A tenant with two versions of a calendar and of a job, a rotated secret, a pool, and one job of each kind."""
+    world = place.world
+    kit = world.kit
+    await put_pool(kit, TENANT, "gpu", "the big ones")
+    holidays = a_calendar()
+    for content in (holidays.content, replace(holidays.content, weekdays=("sun",))):
+        assert not isinstance(await put_calendar(kit, TENANT, holidays.name, content, None), Refusal)
+    for seen in (FIRST, FIRST + 1):
+        assert not isinstance(await rotate(kit, b"a key", TENANT, seen=seen), Refusal)
+    minutely = await submitted(place, TENANT, schedule={"every": "PT1M"}, name="minutely")
+    await submitted(
+        place,
+        TENANT,
+        schedule={"every": "PT1H", "calendars": ["holidays"]},
+        payload={"card": SECRET},
+        secrets=["/payload/card"],
+    )
+    paused = await submitted(place, TENANT, schedule={"every": "PT1H"}, name="paused")
+    await pause_job(kit, TENANT, paused.head.job_id, None)
+    once = await submitted(place, TENANT, schedule={"runAt": world.text(MINUTE)})
+    assert once.head.next_run_at is not None
+    await place.play(130)
+    spec = world.spec(schedule={"every": "PT2M"}, name="minutely")
+    assert not isinstance(await edit_job(kit, TENANT, minutely.head.job_id, spec, 1), Refusal)
+
+
+async def exported(place: Place, *, with_secrets: bool) -> list[str]:
+    """The lines of an export."""
+    return [line_of(record) async for record in export_tenant(place.world.kit, TENANT, with_secrets=with_secrets)]
+
+
+async def imported(place: Place, lines: list[str]) -> list[Imported | None]:
+    """What came of each line."""
+    return [await import_record(place.world.kit, record_of(line)) for line in lines]
+
+
+@pytest.mark.sem("SEM-TENANT-4")
+async def test_what_was_exported_is_there_and_goes_on(installations: Installations) -> None:
+    """The same ids, versions and calendars; ticks go on where they were, and none of before runs again."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    lines = await exported(first, with_secrets=True)
+
+    made = await imported(second, lines)
+    await second.play(5 * 60)
+
+    assert made.count(Imported.MADE) == len(lines) - 2 == 7
+    assert await exported_jobs(second) == await exported_jobs(first)
+    for name in ("calendars_of", "pools_of"):
+        there = [await getattr(one.world.kit.store, name)(TENANT, limit=10) for one in (first, second)]
+        assert [thing.name for thing in there[0].items] == [thing.name for thing in there[1].items] != []
+    kits = (first.world.kit, second.world.kit)
+    assert len({await kit.store.webhook_rotation(TENANT) for kit in kits}) == 1
+    assert len({await kit.store.calendars(TENANT, ["holidays"]) == {} for kit in kits}) == 1
+    before, since = await first.rows(), await second.rows()
+    assert {row.state for row in since} == {State.SUCCEEDED}
+    assert len(since) >= 2
+    assert not {row.ref for row in before} & {row.ref for row in since}
+
+
+async def exported_jobs(place: Place) -> list[tuple[object, ...]]:
+    """Of each open job what may not change by a move."""
+    records = [record async for record in export_tenant(place.world.kit, TENANT, with_secrets=True)]
+    jobs = [record for record in records if isinstance(record, JobExport)]
+    return [(job.head.job_id, job.head.version, job.head.status, job.head.listed_as, job.definitions) for job in jobs]
+
+
+@pytest.mark.sem("SEM-TENANT-4")
+async def test_an_import_that_is_cut_off_and_repeated_makes_nothing_twice(installations: Installations) -> None:
+    """After every line in turn it begins anew; what has moved on since stays as it is."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    lines = await exported(first, with_secrets=True)
+
+    counts = [(await imported(second, lines[:end])).count(Imported.MADE) for end in range(1, len(lines) + 1)]
+    await second.play(3 * 60)
+    stored = await installations.stored(second)
+    again = await imported(second, lines)
+
+    assert sum(counts) == 7
+    assert max(counts) == 1
+    assert set(again) == {None, Imported.THERE}
+    assert await installations.stored(second) == stored
+
+
+@pytest.mark.sem("SEM-TENANT-4")
+async def test_no_secret_leaves_unless_it_was_asked_for(installations: Installations) -> None:
+    """A job that lacks one is imported paused, and runs once an edit has brought it."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    lines = await exported(first, with_secrets=False)
+
+    made = await imported(second, lines)
+
+    assert SECRET not in "".join(lines)
+    assert SECRET in "".join(await exported(first, with_secrets=True))
+    assert made.count(Imported.PAUSED) == 1
+    (line,) = [line for line, one in zip(lines, made, strict=True) if one is Imported.PAUSED]
+    record = record_of(line)
+    assert isinstance(record, JobExport)
+    kit = second.world.kit
+    head = await kit.store.head(record.head.job_id)
+    assert head is not None
+    assert (head.status, head.next_run_at) == (JobStatus.PAUSED, None)
+    spec = replace(record.definitions[-1].spec, payload=json.dumps({"card": SECRET}))
+    await edit_job(kit, TENANT, head.job_id, spec, head.version)
+    await resume_job(kit, TENANT, head.job_id, None)
+    second.world.clock.advance(HOUR)
+    await second.play(60)
+    assert len([row for row in await second.rows() if row.job_id == head.job_id]) == 1
+
+
+async def test_a_name_that_another_job_has_keeps_an_exported_job_out(installations: Installations) -> None:
+    """It is told, and nothing of it is written; the others are imported."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    mine = await submitted(second, TENANT, schedule={"every": "PT1H"}, name="minutely")
+
+    made = await imported(second, await exported(first, with_secrets=True))
+
+    assert made.count(Imported.NAME_TAKEN) == 1
+    jobs = (await second.world.kit.store.jobs_eventually(TENANT, limit=100)).items
+    assert len(jobs) == 3
+    assert mine.head.job_id in jobs
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['["job"]', '{"kind":"spell"}', "{", f'{{"kind":"tenant","tenant_id":"a","exported_at":1,"form":{FORMAT + 1}}}'],
+)
+def test_a_line_of_something_else_is_refused(line: str) -> None:
+    """In words, before anything is written."""
+    with pytest.raises(ValueError, match=r"\w"):
+        record_of(line)
+
+
+async def test_an_export_says_how_many_records_it_has(installations: Installations) -> None:
+    """So that one that was cut off is told from a whole one."""
+    lines = await exported(installations.first, with_secrets=False)
+
+    (opening, closing) = map(record_of, lines)
+
+    assert isinstance(opening, Opening)
+    assert closing == Closing(records=1)
