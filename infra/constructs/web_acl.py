@@ -27,7 +27,9 @@ COUNTED = (
     "NoUserAgent_HEADER",
 )
 
-_Acl: TypeAlias = wafv2.CfnWebACL
+_Acl = wafv2.CfnWebACL
+_Rule: TypeAlias = wafv2.CfnWebACL.RuleProperty
+_Visibility: TypeAlias = wafv2.CfnWebACL.VisibilityConfigProperty
 
 
 class WebAcl(Construct):
@@ -91,8 +93,8 @@ def _plain_arn(group: logs.LogGroup) -> str:
     )
 
 
-def _rate_rule(waf: WafSettings) -> _Acl.RuleProperty:
-    return _Acl.RuleProperty(
+def _rate_rule(waf: WafSettings) -> _Rule:
+    return _Rule(
         name="TooOften",
         priority=0,
         action=_Acl.RuleActionProperty(block=_Acl.BlockActionProperty()),
@@ -105,14 +107,14 @@ def _rate_rule(waf: WafSettings) -> _Acl.RuleProperty:
     )
 
 
-def _common_rules() -> _Acl.RuleProperty:
+def _common_rules() -> _Rule:
     counted = [
         _Acl.RuleActionOverrideProperty(
             name=name, action_to_use=_Acl.RuleActionProperty(count=_Acl.CountActionProperty())
         )
         for name in COUNTED
     ]
-    return _Acl.RuleProperty(
+    return _Rule(
         name="Common",
         priority=1,
         override_action=_Acl.OverrideActionProperty(none={}),
@@ -125,7 +127,5 @@ def _common_rules() -> _Acl.RuleProperty:
     )
 
 
-def _seen(name: str) -> _Acl.VisibilityConfigProperty:
-    return _Acl.VisibilityConfigProperty(
-        cloud_watch_metrics_enabled=True, metric_name=name, sampled_requests_enabled=True
-    )
+def _seen(name: str) -> _Visibility:
+    return _Visibility(cloud_watch_metrics_enabled=True, metric_name=name, sampled_requests_enabled=True)
