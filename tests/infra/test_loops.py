@@ -50,7 +50,7 @@ def test_more_slots_than_a_rule_takes_are_spread_over_rules(synthesise: Synthesi
     """EventBridge takes five targets a rule, and a sixth would fail the deployment."""
     dev = STAGES["dev"]
 
-    templates = synthesise(replace(dev, scheduler_slots=slots))
+    templates = synthesise(replace(dev, buckets=slots, scheduler_slots=slots))
 
     assert sorted(event["slot"] for event in woken(templates, "scheduler")) == list(range(slots))
     assert max(len(rule["Properties"]["Targets"]) for _, rule in templates.of_type(RULE)) <= TARGETS_PER_RULE
