@@ -171,7 +171,7 @@ pairs: setup ## Any two operations on one job, every order of their calls, every
 	@$(PY) -m tests.pairs $(if $(PLANT),PLANT=$(PLANT)) $(if $(SCENE),SCENE=$(SCENE)) $(ARGS)
 
 .PHONY: scenario
-scenario: setup ## The fleet dies, traffic triples, the store fails over: NAME=fleet-crash, spike or db-failover (SIZE=)
+scenario: setup ## The fleet dies, traffic triples, the store fails over or is gone: NAME=fleet-crash, spike, db-failover or outage (SIZE=)
 	@$(PY) -m tests.scenarios $(NAME) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
 .PHONY: demo-billing
