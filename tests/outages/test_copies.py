@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.outages.house import House, a_job, at_another, silenced, without_marks
+from tests.support.builders import an_id
 from tests.support.clocks import ManualClock
 from tickwright.domain.events import EventName
 from tickwright.domain.instants import Instant, to_rfc3339
@@ -55,6 +56,21 @@ async def test_while_the_store_answers_no_copy_is_shown(house: House) -> None:
     await house.world.clock.sleep_ms(STORE_RESTS_MS)
     after = await acme.get(path)
     assert (after.json["status"], "stale" in after.json) == ("ACTIVE", False)
+
+
+@pytest.mark.sem("SEM-STALE-1")
+async def test_whoever_asks_for_what_is_not_there_keeps_no_copy_in_use(house: House) -> None:
+    """The store is back, and the first to ask it are refused: the next one is shown what is, not a copy."""
+    acme = await house.client()
+    path = f"/v1/jobs/{(await acme.post('/v1/jobs', a_job(house.world))).json['jobId']}"
+    house.mood.is_down = True
+    assert (await acme.get(path)).json["stale"]
+    house.mood.is_down = False
+
+    for _ in range(5):
+        await house.world.clock.sleep_ms(STORE_RESTS_MS)
+        assert (await acme.get(f"/v1/jobs/{an_id(77)}")).status == 404
+        assert "stale" not in (await acme.get(path)).json
 
 
 @pytest.mark.sem("SEM-STALE-1")

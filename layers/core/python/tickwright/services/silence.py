@@ -40,6 +40,9 @@ class Silence:
         try:
             return await self._answer(clock, asking, instead)
         finally:
+            if asking.done() and not asking.cancelled() and not isinstance(asking.exception(), Unavailable):
+                # A refusal may be the store's word, or none at all: the next one asks.
+                self._rests_until_ms = clock.monotonic_ms()
             asking.cancel()
 
     async def _answer(
