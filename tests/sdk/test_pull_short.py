@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sdk.pool import Pool, a_claim, a_pool
-from tests.sdk.scripted import Asked, Says
+from tests.sdk.scripted import Asked, Says, problem
 from tests.sdk.test_pull import SECONDS, pulling, until
 from tickwright_sdk.context import Context
 from tickwright_sdk.hands import Hands, NoRoom
@@ -124,3 +124,25 @@ async def test_a_poll_that_a_stop_cuts_off_is_closed(pool: Pool) -> None:
     held, last = [asked.body for asked in pool.told("claim")][-2:]
     assert (held["requestId"], held["waitSec"], "close" in held) == (last["requestId"], 20, False)
     assert (last["close"], last["waitSec"], called) == (True, 0, [])
+
+
+@pytest.mark.sem("SEM-CANCEL-4", "SEM-SDK-11")
+async def test_a_cancelled_run_in_a_thread_that_does_not_stop_is_left_to_its_lease(
+    pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It has not stopped, and is not said to have: whoever takes its place would begin beside it."""
+    begun, free = threading.Event(), threading.Event()
+
+    def deaf(_: object, _ctx: Context) -> None:
+        begun.set()
+        free.wait(SECONDS)
+
+    pool.ready.append(a_claim())
+    pool.beats = lambda _: problem(409, "cancelled")
+    async with pulling(pool, deaf) as pulled:
+        await until(begun.is_set)
+        await until(lambda: pulled.runs == 0)
+    free.set()
+
+    assert pool.reports() == []
+    assert "'work' does not stop, and is left to its lease" in caplog.text

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.support.builders import TENANT
 from tests.support.kits import World
 from tests.support.steps import HOUR, MINUTE
 from tickwright.domain.attempts import Failure, Success, UserResult, an_error
@@ -20,6 +21,7 @@ from tickwright.loops.census import CensusLoop
 from tickwright.loops.guard import GuardLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.runner import GoesOn, Invocation
+from tickwright.services.cancel import cancel_execution
 
 
 def takes(world: World, duration_ms: int) -> None:
@@ -97,6 +99,34 @@ async def test_code_that_nobody_can_end_is_left_to_its_lease_and_told_of(world: 
     assert (left.state, left.attempt, told) == (State.RUNNING, 1, 1)
     done = await world.only_execution()
     assert (done.state, done.attempt, done.lease_epoch) == (State.SUCCEEDED, 2, 2)
+
+
+@pytest.mark.sem("SEM-CANCEL-4")
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_cancelled_run_whose_code_goes_on_is_not_said_to_have_stopped(world: World, *, ends: bool) -> None:
+    """Whoever is to take its place would begin beside it: it is CANCELLED once its lease is over."""
+    await world.submit(schedule={"runAt": world.text(1_000)})
+    stop = asyncio.Event()
+    machine = a_machine(world, {Lane.NORMAL: 2})
+    machine.runners = {"python": Deaf(world, ends)}
+    going = asyncio.create_task(machine.run(stop))
+    await world.clock.sleep_ms(5_000)
+    row = await world.only_execution()
+    await cancel_execution(world.kit, TENANT, row.ref.id)
+    cancelled_at = world.clock.now()
+
+    await world.clock.sleep_ms(30_000)
+    left = await world.only_execution()
+    await world.clock.sleep_ms(MINUTE)
+    stop.set()
+    await going
+    await world.drain()
+
+    over = await world.only_execution()
+    assert left.lease_until is not None
+    assert (left.state, world.telemetry.counts[EventName.EXECUTION_LEFT]) == (State.CANCELLING, 1)
+    assert (over.state, over.lease_epoch) == (State.CANCELLED, 1)
+    assert left.lease_until <= (over.finished_at or 0) <= cancelled_at + 2 * MINUTE
 
 
 @pytest.mark.sem("SEM-DRAIN-1", "SEM-TARGET-6")

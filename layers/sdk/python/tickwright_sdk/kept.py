@@ -24,6 +24,8 @@ from tickwright_sdk.tail import Tail
 
 _LOG = logging.getLogger("tickwright.worker")
 _REASONS = {"cancelled": CANCELLED, "deadline": DEADLINE}  # by the code of what refuses a heartbeat
+# For these somebody else may begin as soon as it is said to have stopped.
+_FOR_OTHERS = frozenset({CANCELLED, DRAINING})
 _OVER = frozenset({404, 409})  # answers to a heartbeat that end the run
 _CLOCK_ERROR_S = 1.0
 _BEAT_S = 10.0  # what a heartbeat may take: several fit into a lease
@@ -213,7 +215,7 @@ class KeptAttempt:
             if not self._refused:
                 self._say("let go of, its lease may be over by this machine's clock", None)
             return
-        if reason == DRAINING and self._goes_on(running):
+        if reason in _FOR_OTHERS and self._goes_on(running):
             self._leave()
             return
         result = _said(_result_of(running), reason)
@@ -226,7 +228,7 @@ class KeptAttempt:
         return not running.done() or (running.cancelled() and self.desk.outlives(self.claim))
 
     def _leave(self) -> None:
-        """Given back, it could begin elsewhere beside the code that goes on here."""
+        """Given back, or said to have stopped, its successor could begin beside the code that goes on here."""
         self.desk.tally.left += 1
         _LOG.warning("%s: %r does not stop, and is left to its lease", self._about(), self.claim.handler)
 

@@ -170,6 +170,8 @@ class KeptAttempt:
         """Stop the target for a reason, and say what is to be reported."""
         await self._let_go(running, _REASONS.get(reason.code, StopReason.LEASE_LOST))
         match reason.code:
+            case Code.CANCELLED if _goes_on(running):
+                return LEFT  # whoever is to take its place begins when the lease is over
             case Code.CANCELLED:
                 await stopped(self.kit, self.claimed.execution)
                 return reason
@@ -199,8 +201,14 @@ def _drained(running: _Running) -> UserResult | Refusal:
     """
     if running.cancelled():
         return NotRun()
-    goes_on = not running.done() or (running.exception() is None and isinstance(running.result(), GoesOn))
-    return LEFT if goes_on else _result_of(running)
+    return LEFT if _goes_on(running) else _result_of(running)
+
+
+def _goes_on(running: _Running) -> bool:
+    """Whether it may, though it was cancelled."""
+    if not running.done():
+        return True
+    return not running.cancelled() and running.exception() is None and isinstance(running.result(), GoesOn)
 
 
 def _late(running: _Running, ended: Failure | Fatal) -> UserResult:
