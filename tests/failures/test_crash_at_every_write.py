@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import pytest
 
-from tests.failures import dead_letter_changes, handed_over, job_changes, pools_and_logs, use_cases
+from tests.failures import dead_letter_changes, handed_over, job_changes, landings, pools_and_logs, use_cases
 from tests.failures.use_cases import NotAcknowledged, UseCase
 from tests.support.faulty import Crash, Fate, Script
 from tests.support.kits import World
@@ -19,6 +19,9 @@ def all_use_cases() -> list[UseCase]:
     return [
         use_cases.Submit(),
         use_cases.SubmitDueNow(),
+        landings.Land(),
+        landings.Land(due_in_ms=2_000),
+        landings.Land(due_in_ms=-20_000),
         use_cases.FirePage(),
         use_cases.FireLate(mode="latest", runs=2),
         use_cases.FireLate(mode="all", runs=4),
