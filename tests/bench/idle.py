@@ -44,7 +44,9 @@ class Rules:
         """Wake a scheduler for each slot, and the watch."""
         slots, kit = self.settings.scheduler_slots, self.counted.kit
         for slot in range(slots):
-            loop = SchedulerLoop(kit, owner=kit.entropy.token(), slot=slot, slots=slots)
+            crew = f"scheduler-{slot}-"
+            owner = f"{crew}{kit.entropy.token()}"
+            loop = SchedulerLoop(kit, owner=owner, slot=slot, slots=slots, crew=crew)
             self._wake("scheduler", loop.run, self.loop_ms)
         self._wake("watch", watch.run, self.watch_ms)
 
@@ -75,14 +77,11 @@ class Rules:
 
 async def _measure(made: Installation, settings: Settings, *, scale: float, minutes: int) -> dict[str, object]:
     counted = metered(made, durations=STANDARD.scaled(scale), buckets=settings.buckets)
-    rules = Rules(
-        counted,
-        settings,
-        scale,
-        loop_ms=importlib.import_module("functions.scheduler.handler").LOOP_MS,
-        watch_ms=settings.watch.timeout_s * 1_000 - importlib.import_module("functions.watch.handler").LAST_LOOK_MS,
-    )
-    watch = WatchLoop(counted.kit)
+    # They make a kit of the environment when they are imported.
+    scheduler, watcher = (importlib.import_module(f"functions.{name}.handler") for name in ("scheduler", "watch"))
+    watch_ms = settings.watch.timeout_s * 1_000 - watcher.LAST_LOOK_MS
+    rules = Rules(counted, settings, scale, loop_ms=scheduler.LOOP_MS, watch_ms=watch_ms)
+    watch = WatchLoop(counted.kit, woken_ms=round(watcher.WOKEN_MS * scale))
     for minute in range(_WARM_UP_MINUTES + minutes):
         if minute == _WARM_UP_MINUTES:
             rules.forget()

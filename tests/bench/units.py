@@ -104,7 +104,7 @@ async def _measure(made: Installation, kind: Kind) -> dict[str, object]:
     await _run(counted.kit, due, kind)
     looked_at = await WatchLoop(replace(counted.kit, clock=_Ahead())).look()
     await _check(making.kit, jobs, looked_at)
-    return _figures(counted, kind) | {"submitUnits": round(making.capacity.write_units / kind.count, 3)}
+    return _figures(counted, kind)
 
 
 def _figures(counted: Metered, kind: Kind) -> dict[str, object]:
