@@ -54,7 +54,7 @@ class WafSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings:
-    """What the front door lets through, for all tenants together; each tenant's own limits are in the product."""
+    """What the front door lets through, for all tenants together: none has a limit of its own (docs/security.md)."""
 
     rate_per_s: int
     burst: int
