@@ -24,7 +24,7 @@ from tickwright.domain.limits import STANDARD, Durations
 from tickwright.services.kit import Kit
 
 _PREFIX = "bench-"
-_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def installation() -> Iterator[Installation]:
         stack.callback(store.stop)
         stack.callback(queue.stop)
         made = install(store.endpoint, queue.endpoint, _PREFIX)
-        stack.enter_context(in_environment({**made.environment, **_CREDENTIALS}))
+        stack.enter_context(in_environment({**made.environment, **CREDENTIALS}))
         yield made
 
 

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.bench.units import CREDENTIALS
+from tests.bench.metered import CREDENTIALS
 from tests.support.emulators.engines import start_dynamodb_local, start_ministack
 from tests.support.emulators.installed import missing_dynamodb_local, missing_ministack
 from tests.support.installation import in_environment, install
