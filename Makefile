@@ -16,6 +16,7 @@ ARGS ?=
 N ?= 1000
 SECONDS ?= 54
 STAGE ?=
+EXECUTIONS ?=
 SEED ?=
 SEEDS ?= 2000
 FROM ?= 0
@@ -106,6 +107,8 @@ docs-check: generated ## Are the documents' generated parts, links, commands and
 generated: setup ## Are the generated documents what the code says?
 	@$(PY) -m tickwright.api.openapi check docs/api/openapi.json
 	@$(PY) tools/semantics.py check
+	@$(PY) -m tools.cost check
+	@$(PY) tools/rights.py check
 
 .PHONY: openapi
 openapi: setup ## Write docs/api/openapi.json again
@@ -147,8 +150,28 @@ bench-cron: setup ## Parse and next-tick times beside croniter, cronsim and cron
 	@$(PY) -m tests.bench.cron
 
 .PHONY: bench-units
-bench-units: setup setup-emulators ## Write, read and queue units per plain cron execution (N=1000)
+bench-units: setup setup-emulators ## Write, read and queue units per cron execution (N=1000 ARGS="--retries 1 --run-s 50")
 	@$(PY) -m tests.bench.units --jobs $(N) $(ARGS)
+
+.PHONY: bench-idle
+bench-idle: setup setup-emulators ## Units and awake seconds a minute of an installation without a job (STAGE=dev ARGS="--scale 1")
+	@$(PY) -m tests.bench.idle --stage $(or $(STAGE),dev) $(ARGS)
+
+.PHONY: bench-sizes
+bench-sizes: setup setup-emulators ## Bytes of each kind of item, as the tables hold it
+	@$(PY) -m tests.bench.sizes
+
+.PHONY: cost
+cost: setup ## What so many executions a day cost a month, beside others (EXECUTIONS=10000000 ARGS="--run-s 1 --json")
+	@$(PY) -m tools.cost bill --executions $(or $(EXECUTIONS),10000000) $(ARGS)
+
+.PHONY: rights
+rights: setup ## Write the table of rights of docs/security.md again
+	@$(PY) tools/rights.py write
+
+.PHONY: cost-tables
+cost-tables: setup ## Write the tables of docs/capacity.md again
+	@$(PY) -m tools.cost write
 
 .PHONY: bench-lag
 bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)

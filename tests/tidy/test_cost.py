@@ -1,0 +1,218 @@
+"""What `make cost` and docs/capacity.md say follows from what was measured and from the prices alone."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from infra.policy.templates import Templates
+from infra.settings import STAGES
+from tests.bench.sizes import size_of
+from tools.cost import idle, measured, page, prices, sizing, standing, tables
+from tools.cost.__main__ import main
+from tools.cost.load import Load, Mode, Place, bill, runs_at_once, total, units_of
+from tools.cost.measured import Record
+from tools.cost.rivals import rivals
+
+RECORD = measured.read()
+LOAD = Load(executions_a_day=1_000_000)
+IDLE_MOST = 30.0
+
+
+def row(**tables_of: Mapping[str, float]) -> dict[str, Any]:
+    """A measurement of one execution."""
+    return {"tables": tables_of, "sqsRequests": 0.4, "retries": 1, "runS": 45}
+
+
+MADE_UP = Record(
+    {
+        "units.plain": row(jobs={"update_item": 3, "query": 9}, executions={"put_item": 3}, control={"update_item": 7}),
+        "units.retries": row(jobs={"update_item": 3}, executions={"put_item": 5}, control={"update_item": 70}),
+        "units.long": row(jobs={"update_item": 3}, executions={"put_item": 6}),
+        "sizes": {"bytes": {"execution": 300, "head": 400, "definition": 900, "name": 100}},
+    }
+)
+
+
+# --- units ------------------------------------------------------------------------------------------------------
+def test_what_costs_by_the_hour_is_in_no_execution() -> None:
+    """Leases of buckets and looks at the due index go on when nothing runs."""
+    costs = MADE_UP.execution()
+
+    assert (costs.plain.writes, costs.plain.reads) == (6, 0)
+    assert costs.retry.writes == 2
+    assert costs.heartbeat.writes == 1
+
+
+def test_a_load_takes_its_retries_and_heartbeats_besides() -> None:
+    """A tenth of all runs is tried again, and each attempt of 40 s heartbeats twice."""
+    load = replace(LOAD, retries=0.1, run_s=40)
+
+    assert units_of(load, MADE_UP).writes == pytest.approx(6 + 0.1 * 2 + 2 * 1.1)
+
+
+def test_the_measured_execution_is_what_the_data_model_says() -> None:
+    """About 6.2 write units: who makes it dearer changes both pages."""
+    costs = RECORD.execution()
+
+    assert 6 < costs.plain.writes < 6.4
+    assert costs.retry.writes == pytest.approx(2, abs=0.1)
+    assert costs.heartbeat.writes == pytest.approx(1, abs=0.05)
+
+
+def test_a_measured_head_is_under_a_kilobyte() -> None:
+    """Each decision is one unit for that."""
+    assert RECORD.bytes_of("head") + 100 < 1_024
+
+
+# --- bills ------------------------------------------------------------------------------------------------------
+def test_twice_as_many_cost_twice_as_much() -> None:
+    """Nothing in a bill is there once."""
+    twice = replace(LOAD, executions_a_day=2 * LOAD.executions_a_day)
+
+    assert total(bill(twice, RECORD)) == pytest.approx(2 * total(bill(LOAD, RECORD)))
+
+
+def test_writes_are_what_their_number_costs_on_demand() -> None:
+    """30 million executions of six units and a fiftieth of two, at 62.5 cents a million."""
+    (writes, *_) = bill(LOAD, MADE_UP)
+
+    assert writes.dollars == pytest.approx(30 * 6.04 * 0.625)
+
+
+def test_provisioned_capacity_pays_where_it_is_used() -> None:
+    """Full, it costs under a third; nearly idle, it costs more than what it replaces."""
+    paid = [total(bill(replace(LOAD, mode=Mode.PROVISIONED, utilisation=used), RECORD)[:2]) for used in (1.0, 0.7, 0.1)]
+    on_demand = total(bill(LOAD, RECORD)[:2])
+
+    assert all(more > less for less, more in pairwise(paid))
+    assert paid[0] < on_demand / 3
+    assert paid[2] > on_demand
+
+
+def test_hints_that_travel_alone_cost_three_requests() -> None:
+    """Send, receive, delete."""
+    (alone,) = [line for line in bill(replace(LOAD, batch=1, retries=0), RECORD) if line.what.startswith("SQS")]
+
+    assert alone.dollars == pytest.approx(30 * 3 * 0.5)
+
+
+def test_machines_follow_littles_law() -> None:
+    """864,000 a day are ten a second; of 9.9 s and a tenth they are a hundred at once, ten a machine."""
+    load = Load(executions_a_day=864_000, run_s=9.9, retries=0, place=Place.FARGATE)
+
+    assert runs_at_once(load) == pytest.approx(100)
+    assert sizing.work(load).machines == 10
+    assert sizing.work(replace(load, run_s=29.9)).heartbeats_a_second == pytest.approx(300 / 15)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(lambda: Load(executions_a_day=0), id="no executions"),
+        pytest.param(lambda: replace(LOAD, utilisation=0), id="capacity that nobody uses"),
+        pytest.param(lambda: replace(LOAD, retries=-1), id="fewer attempts than runs"),
+    ],
+)
+def test_a_load_that_cannot_be_is_refused(broken: Callable[[], Load]) -> None:
+    """Before it becomes a number that somebody believes."""
+    with pytest.raises(AssertionError):
+        broken()
+
+
+def test_others_are_told_beside_it() -> None:
+    """A dollar a million for the cheapest, 75 for a state machine of one step."""
+    asked = {rival.name: rival.dollars for rival in rivals(LOAD)}
+
+    assert asked["EventBridge Scheduler"] == pytest.approx(30)
+    assert asked["Step Functions Standard"] == pytest.approx(30 * 75)
+
+
+def test_every_price_says_where_it_was_read() -> None:
+    """And nothing is counted that has none."""
+    assert set(prices.PRICES) == set(prices.Item)
+    assert all(price.dollars > 0 and price.source for price in prices.PRICES.values())
+
+
+# --- idle -------------------------------------------------------------------------------------------------------
+def test_the_smallest_installation_idles_for_thirty_dollars_a_month_at_most() -> None:
+    """Without a fleet at list prices; with one, less what AWS gives each account."""
+    lines = idle.idle_lines(STAGES["dev"], RECORD)
+    with_fleet = idle.total(lines, idle.Part.CORE, idle.Part.FLEET)
+
+    assert idle.total(lines, idle.Part.CORE) <= IDLE_MOST
+    assert with_fleet - tables.free(STAGES["dev"], RECORD) <= IDLE_MOST
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_an_idle_installation_is_measured_with_the_settings_that_it_has(stage: str) -> None:
+    """Whoever changes buckets or slots measures again (make bench-idle)."""
+    minute, settings = RECORD.idle(stage), STAGES[stage]
+
+    assert (minute.buckets, minute.slots) == (settings.buckets, settings.scheduler_slots)
+
+
+def test_an_alarm_is_counted_with_every_metric_that_it_reads() -> None:
+    """One of its own, or each of an expression's; a metric of ours that two alarms read is kept once."""
+    ours = {"Namespace": "Tickwright", "MetricName": "Bugs"}
+    alarms = {
+        "A": {"Type": "AWS::CloudWatch::Alarm", "Properties": ours},
+        "B": {
+            "Type": "AWS::CloudWatch::Alarm",
+            "Properties": {
+                "Metrics": [
+                    {"Expression": "a / b"},
+                    {"MetricStat": {"Metric": ours}},
+                    {"MetricStat": {"Metric": {"Namespace": "AWS/SQS", "MetricName": "Age"}}},
+                ]
+            },
+        },
+    }
+    counts = standing.counts_of(Templates({"Stack": {"Resources": alarms}}))
+
+    assert (counts["alarms"], counts["alarmMetrics"], counts["customMetrics"]) == (2, 3, 1)
+
+
+# --- sizing -----------------------------------------------------------------------------------------------------
+def test_a_herd_asks_for_as_much_as_its_writes() -> None:
+    """100,000 within the look-ahead: 20,000 decisions a second, and 40,000 writes of the index."""
+    asked = {demand.where: demand for demand in sizing.herd(100_000, start_within_s=10)}
+
+    assert asked["jobs, index due"].writes_a_second == 40_000
+    assert asked["jobs, index due"].partitions == 40
+    assert sizing.places_for(100_000, run_s=1, start_within_s=10) == 9_091
+
+
+def test_buckets_follow_the_fires() -> None:
+    """500 a second are what one partition takes; 200 are planned for."""
+    needed = sizing.buckets(5_787, MADE_UP, held=29)
+
+    assert (needed.at_the_limit, needed.planned) == (12, 29)
+
+
+def test_an_item_is_as_long_as_its_names_and_values() -> None:
+    """By DynamoDB's rules: text in UTF-8, numbers by two digits, a byte for each member of a map."""
+    assert size_of({"ab": {"S": "é"}}) == 4
+    assert size_of({"n": {"N": "12345"}}) == 1 + 1 + 3
+    assert size_of({"m": {"M": {"k": {"BOOL": True}}}}) == 1 + 3 + 1 + 1 + 1
+
+
+# --- the page and the command -----------------------------------------------------------------------------------
+def test_the_page_is_current() -> None:
+    """Its tables are those of the measurements and prices that stand here."""
+    text = page.PAGE.read_text(encoding="utf-8")
+
+    assert page.written(text, RECORD) == text
+
+
+def test_the_command_tells_programs_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    """One JSON document, with each line of each bill."""
+    assert main(["bill", "--executions", "1000000", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (first, *_) = told["bills"].values()
+
+    assert first["dollarsAMonth"] == pytest.approx(total(bill(LOAD, RECORD)), abs=0.01)
+    assert len(told["others"]) == len(rivals(LOAD))

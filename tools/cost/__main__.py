@@ -1,0 +1,126 @@
+"""`make cost EXECUTIONS=10000000`: what so many executions a day cost a month, beside what others ask.
+
+    python -m tools.cost bill --executions 10000000 [--json] [--run-s 1] [--retries 0.02] ...
+    python -m tools.cost write | check           the tables of docs/capacity.md
+    python -m tools.cost note NAME COMMAND       keeps the line of a benchmark (standard input) in measured.json
+    python -m tools.cost count STAGE             what a stage's templates make that is paid for by the month
+
+All in US dollars of prices.py, and of the units that measured.json holds.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from infra.settings import settings_of
+from tools.cost import measured, page, tables
+from tools.cost.load import Load, bill, total
+from tools.cost.measured import Record
+from tools.cost.prices import DATE, REGION
+from tools.cost.rivals import rivals
+
+
+def main(arguments: list[str]) -> int:
+    """Do what is asked."""
+    asked = _parser().parse_args(arguments)
+    match asked.what:
+        case "bill":
+            return _bill(asked)
+        case "write":
+            page.PAGE.write_text(page.written(page.PAGE.read_text(encoding="utf-8"), measured.read()), encoding="utf-8")
+            return 0
+        case "check":
+            return _check()
+        case "note":
+            return _note(asked.name, asked.command, json.loads(sys.stdin.read()))
+        case _:
+            return _count(asked.stage)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tools.cost")
+    what = parser.add_subparsers(dest="what", required=True)
+    one = what.add_parser("bill", help="a month's bill")
+    one.add_argument("--executions", type=int, required=True, help="a day")
+    usual = Load(executions_a_day=1)
+    one.add_argument("--run-s", type=float, default=usual.run_s, help="how long a run takes (default: %(default)s)")
+    one.add_argument("--retries", type=float, default=usual.retries, help="attempts more a run (default: %(default)s)")
+    one.add_argument("--utilisation", type=float, default=usual.utilisation, help="of what is provisioned")
+    one.add_argument("--batch", type=int, default=usual.batch, help="hints of an invocation (default: %(default)s)")
+    one.add_argument("--json", action="store_true", help="for programs")
+    what.add_parser("write", help="write docs/capacity.md's tables again")
+    what.add_parser("check", help="are they current?")
+    note = what.add_parser("note", help="keep a measurement")
+    note.add_argument("name")
+    note.add_argument("command")
+    what.add_parser("count", help="what stands").add_argument("stage")
+    return parser
+
+
+def _bill(asked: argparse.Namespace) -> int:
+    record = measured.read()
+    load = Load(
+        executions_a_day=asked.executions,
+        run_s=asked.run_s,
+        retries=asked.retries,
+        utilisation=asked.utilisation,
+        batch=asked.batch,
+    )
+    loads = tables.variants(asked.executions, of_load=load)
+    if asked.json:
+        print(json.dumps(_as_json(load, loads, record)))
+        return 0
+    print(f"{asked.executions:,} executions a day, US dollars a month, {REGION}, prices of {DATE}\n")
+    print(tables.bills(loads, record), end="\n\n")
+    print(tables.others(load))
+    print("\nAn idle installation costs besides: docs/capacity.md. What is supposed, and how sure each price is, too.")
+    return 0
+
+
+def _as_json(load: Load, loads: dict[str, Load], record: Record) -> dict[str, Any]:
+    columns = {name: bill(each, record) for name, each in loads.items()}
+    return {
+        "executionsADay": load.executions_a_day,
+        "region": REGION,
+        "pricesOf": DATE,
+        "bills": {
+            name: {"dollarsAMonth": round(total(lines), 2), "lines": [asdict(line) for line in lines]}
+            for name, lines in columns.items()
+        },
+        "others": [asdict(rival) for rival in rivals(load)],
+    }
+
+
+def _check() -> int:
+    text = page.PAGE.read_text(encoding="utf-8")
+    current = text == page.written(text, measured.read())
+    print("docs/capacity.md is " + ("current" if current else "stale: run `make cost-tables`"))
+    return 0 if current else 1
+
+
+def _note(name: str, command: str, row: dict[str, Any]) -> int:
+    """With the commit that was measured and its date: what is not committed was not measured."""
+    commit, date = _git("log", "-1", "--format=%h %cs").split()
+    rows = dict(measured.read().rows) if measured.FILE.exists() else {}
+    rows[name] = {"command": command, "commit": commit, "date": date, **row}
+    measured.FILE.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _count(stage: str) -> int:
+    """Synthesises: CDK is imported here, since nothing else needs it."""
+    from tools.cost.standing import count  # noqa: PLC0415
+
+    print(json.dumps({"stage": stage, "counts": count(settings_of(stage))}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,155 @@
+"""What an installation without a job costs a month, item by item, and what each buys.
+
+Pure: a stage's settings, what was measured of its loops, what its templates hold, and prices. Must not synthesise.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from infra.fleet_settings import ServiceSettings
+from infra.settings import LANES, Settings
+from tools.cost.measured import IdleMinute, Record
+from tools.cost.prices import HOURS_A_MONTH, MINUTES_A_MONTH, SPOT_SHARE_OF_PRICE, Item, of
+
+_MIB_A_GB = 1_024
+_CPU_UNITS = 1_024
+# A mapping with a maximum keeps five pollers, each of which waits 20 s for a hint.
+_POLLERS, _POLLS_A_MINUTE = 5, 3
+# So many metrics of the fleet's machines are kept under Container Insights: of the cluster, and of each service.
+_INSIGHTS_OF_CLUSTER, _INSIGHTS_OF_SERVICE = 8, 11
+
+
+class Part(Enum):
+    """Which of the two sums a line is in."""
+
+    CORE = "core"
+    FLEET = "fleet"
+
+
+@dataclass(frozen=True, slots=True)
+class IdleLine:
+    """What stands or turns while nothing runs."""
+
+    what: str
+    how: str
+    dollars: float
+    buys: str
+    part: Part = Part.CORE
+
+
+def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
+    """Everything that costs while nothing runs."""
+    minute, standing = record.idle(settings.stage), record.standing(settings.stage)
+    return (
+        _function(settings, minute, "scheduler", "jobs start on their second; nothing else starts them"),
+        _function(settings, minute, "watch", "what a dead process left is found within two minutes"),
+        *_store(minute),
+        IdleLine(
+            "EventBridge rules",
+            f"{sum(minute.woken.values()):g} invocations a minute",
+            sum(minute.woken.values()) * MINUTES_A_MONTH * of(Item.RULE),
+            "the loops are woken, also after a crash",
+        ),
+        _polling(),
+        IdleLine(
+            "Secrets Manager",
+            f"{standing['secrets']} secrets",
+            standing["secrets"] * of(Item.SECRET),
+            "the key of the signing secrets, the key of the page tokens",
+        ),
+        IdleLine(
+            "Alarms",
+            f"{standing['alarms']} on {standing['alarmMetrics']} metrics",
+            standing["alarmMetrics"] * of(Item.ALARM),
+            "somebody is called: docs/operations.md",
+        ),
+        IdleLine(
+            "Custom metrics",
+            f"{standing['customMetrics']} metrics",
+            standing["customMetrics"] * of(Item.METRIC),
+            "lag by lane, the pulse of the schedulers: what the alarms look at",
+        ),
+        IdleLine(
+            "Dashboard", f"{standing['dashboards']}", standing["dashboards"] * of(Item.DASHBOARD), "one page to look at"
+        ),
+        *_fleet(settings),
+    )
+
+
+def total(lines: tuple[IdleLine, ...], *parts: Part) -> float:
+    """In dollars, of these parts."""
+    return sum(line.dollars for line in lines if line.part in parts)
+
+
+def _function(settings: Settings, minute: IdleMinute, name: str, buys: str) -> IdleLine:
+    gb = settings.functions[name].memory_mib / _MIB_A_GB
+    gb_s = minute.awake_s[name] * gb * MINUTES_A_MONTH
+    invoked = minute.woken[name] * MINUTES_A_MONTH * of(Item.INVOKED)
+    how = f"{minute.awake_s[name]:g} s of {settings.functions[name].memory_mib} MiB a minute"
+    return IdleLine(f"Lambda, {name}", how, gb_s * of(Item.LAMBDA_GB_S) + invoked, buys)
+
+
+def _store(minute: IdleMinute) -> tuple[IdleLine, IdleLine]:
+    return (
+        IdleLine(
+            "DynamoDB writes",
+            f"{minute.writes:g} WU a minute, {minute.buckets} buckets",
+            minute.writes * MINUTES_A_MONTH * of(Item.WRITE),
+            "leases: one scheduler a bucket, taken over when it is silent",
+        ),
+        IdleLine(
+            "DynamoDB reads",
+            f"{minute.reads:g} RU a minute",
+            minute.reads * MINUTES_A_MONTH * of(Item.READ),
+            "the looks at the due index, the waiting index, the journal, the leases",
+        ),
+    )
+
+
+def _polling() -> IdleLine:
+    a_minute = len(LANES) * _POLLERS * _POLLS_A_MINUTE
+    dollars = a_minute * MINUTES_A_MONTH * of(Item.QUEUE)
+    how = f"{a_minute} empty receives a minute of the mappings"
+    return IdleLine("SQS", how, dollars, "a hint is met by a poller that waits")
+
+
+def _fleet(settings: Settings) -> tuple[IdleLine, ...]:
+    services = settings.fleet.services
+    machines = sum(service.machines_min for service in services.values())
+    polls = sum(service.machines_min * len(service.places) * _POLLS_A_MINUTE for service in services.values())
+    insights = _INSIGHTS_OF_CLUSTER + _INSIGHTS_OF_SERVICE * len(services)
+    return (
+        *(_service(name, service) for name, service in services.items()),
+        IdleLine(
+            "Fleet: addresses",
+            f"{machines} public IPv4",
+            machines * of(Item.ADDRESS_HOUR) * HOURS_A_MONTH,
+            "a way out without a NAT",
+            Part.FLEET,
+        ),
+        IdleLine(
+            "Fleet: SQS",
+            f"{polls} empty receives a minute",
+            polls * MINUTES_A_MONTH * of(Item.QUEUE),
+            "as above, of the machines",
+            Part.FLEET,
+        ),
+        IdleLine(
+            "Fleet: Container Insights",
+            f"about {insights} metrics (not verified)",
+            insights * of(Item.METRIC),
+            "how many machines run, which scaling divides by",
+            Part.FLEET,
+        ),
+    )
+
+
+def _service(name: str, service: ServiceSettings) -> IdleLine:
+    certain = service.machines_min if service.on_demand is None else min(service.on_demand, service.machines_min)
+    spot = service.machines_min - certain
+    vcpu, gb = service.cpu / _CPU_UNITS, service.memory_mib / _MIB_A_GB
+    hour = vcpu * of(Item.VCPU_HOUR) + gb * of(Item.GB_HOUR)
+    dollars = (certain + spot * SPOT_SHARE_OF_PRICE) * hour * HOURS_A_MONTH
+    how = f"{certain} certain and {spot} Spot of {vcpu:g} vCPU, {gb:g} GB"
+    buys = f"Python handlers and runs over 14 minutes, in the lanes {', '.join(service.places)}"
+    return IdleLine(f"Fleet: {name}", how, dollars, buys, Part.FLEET)
