@@ -14,6 +14,12 @@ CLAIM_SEATS = "TICKWRIGHT_CLAIM_SEATS"
 # Where the workers' lines are, by the names of their log groups with commas between: for a link to them. It gives no
 # right to read them.
 LOG_GROUPS = "TICKWRIGHT_LOG_GROUPS"
+# Where submissions wait that were accepted while the store did not answer (empty: none is accepted), and those that
+# were refused afterwards.
+INTAKE = "TICKWRIGHT_QUEUE_INTAKE"
+INTAKE_UNDELIVERED = "TICKWRIGHT_QUEUE_INTAKE_UNDELIVERED"
+# A Valkey that all processes of the API share, for copies of what they have shown (empty: each has its own).
+STATUS_CACHE = "TICKWRIGHT_STATUS_CACHE"
 
 # What a machine of the fleet is told besides: which service it is of, its places, its handlers, what it has for a stop.
 FLEET = (
@@ -54,8 +60,9 @@ VARIABLES = (
 def variables_of(function: str) -> tuple[str, ...]:
     """The variables of one function, by its name."""
     own = {
-        "api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY, LOG_GROUPS),
+        "api": (PAGE_SECRET, TARGETS, WEBHOOK_KEY, LOG_GROUPS, INTAKE, STATUS_CACHE),
         "claim": (CLAIM_SEATS,),
+        "intake": (TARGETS, INTAKE, INTAKE_UNDELIVERED),
         "worker": (TARGETS, WEBHOOK_KEY),
         "fargate": (TARGETS, WEBHOOK_KEY, *FLEET),
     }

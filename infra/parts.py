@@ -13,7 +13,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 
-from infra.environment import TARGETS, VARIABLES, WEBHOOK_KEY
+from infra.environment import INTAKE, INTAKE_UNDELIVERED, TARGETS, VARIABLES, WEBHOOK_KEY
 from infra.lane_settings import LANES
 from infra.policy.grants import Resource
 from infra.stacks.data import ATTENTION, DUE, TENANT, WAITING, DataStack
@@ -28,6 +28,8 @@ class Queues:
     fargate_lanes: Mapping[str, sqs.Queue]
     dead_executions: sqs.Queue
     pools_undelivered: sqs.Queue
+    intake: sqs.Queue
+    intake_undelivered: sqs.Queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,17 @@ class Parts:
             Resource.FARGATE_LANES: [queues.fargate_lanes[lane].queue_arn for lane in LANES],
             Resource.POOL_QUEUES: [pools],
             Resource.DEAD_EXECUTIONS: [queues.dead_executions.queue_arn],
+            Resource.INTAKE: [queues.intake.queue_arn],
+            Resource.INTAKE_UNDELIVERED: [queues.intake_undelivered.queue_arn],
         }[resource]
+
+    def environment_of_landing(self, settings: Settings) -> dict[str, str]:
+        """What whoever lands submissions gets besides."""
+        return {
+            TARGETS: self.environment_of_targets(settings)[TARGETS],
+            INTAKE: self.queues.intake.queue_url,
+            INTAKE_UNDELIVERED: self.queues.intake_undelivered.queue_url,
+        }
 
     def environment_of_targets(self, settings: Settings) -> dict[str, str]:
         """What whoever takes jobs, and whoever runs them, gets besides; the key is in no template."""

@@ -69,6 +69,13 @@ class Settings:
     packaging: Packaging = LAMBDA
     release: ReleaseSettings = field(default_factory=ReleaseSettings)
     alarms: AlarmSettings = field(default_factory=AlarmSettings)
+    # Whether the API accepts submissions while the store does not answer: 202, which clients have to know. What was
+    # accepted lands in any case.
+    intake: bool = False
+    landing: FunctionSettings = field(default_factory=lambda: FunctionSettings(memory_mib=512, timeout_s=60))
+    # `rediss://host:port` of a Valkey that all processes of the API share for copies of statuses; empty: each has its
+    # own. It must be reachable by a function that is in no VPC.
+    status_cache: str = ""
     # How many buckets the loops look at, where that is more than are written to: raised a deployment before `buckets`.
     buckets_served: int = 0
     # Where the epochs of this installation begin: with each recovery as many higher as the one before may have used.
@@ -86,6 +93,7 @@ class Settings:
         assert self.claim.timeout_s > CLAIM_WAIT_S_MAX
         assert 1 <= self.claim_seats <= CLAIM_SEATS_MAX
         assert self.scheduler.timeout_s >= SCHEDULER_TIMEOUT_S_MIN
+        assert self.status_cache.partition("://")[0] in {"", "rediss", "valkeys"}  # over the open network
         for function in self.functions.values():
             assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
         assert self.fleet.lanes == set(LANES)
@@ -100,6 +108,7 @@ class Settings:
             "api": self.api,
             "claim": self.claim,
             "authorizer": self.authorizer,
+            "intake": self.landing,
             "scheduler": self.scheduler,
             "watch": self.watch,
             "worker": self.worker,

@@ -15,6 +15,8 @@ MAX_RECEIVE_COUNT = 1_000
 MESSAGE_BYTES_MAX = 1_048_576
 # Fourteen days, the most that SQS keeps: an undelivered hint keeps its first date, and people have holidays.
 UNDELIVERED_RETENTION_DAYS = 14
+# What waits in the intake has been acknowledged.
+INTAKE_RETENTION_DAYS = 14
 # A lost hint costs time and no work, since the journal sends again whatever nobody has seen finished.
 READY_RETENTION_DAYS = 4
 # SQS and Lambda ask for six function timeouts, so that a batch that is still being worked on is not given away.
@@ -26,7 +28,15 @@ VISIBILITY_OF_FLEET_S = 60
 class ReadyQueue(Construct):
     """A standard queue (fair by MessageGroupId = tenant) with its queue of undelivered hints."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, name: str, visibility_s: int) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        visibility_s: int,
+        retention_days: int = READY_RETENTION_DAYS,
+    ) -> None:
         super().__init__(scope, construct_id)
         self.undelivered = plain_queue(self, "Undelivered", logical_id=f"{name}Undelivered")
         self.queue = sqs.Queue(
@@ -35,7 +45,7 @@ class ReadyQueue(Construct):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             max_message_size_bytes=MESSAGE_BYTES_MAX,
-            retention_period=cdk.Duration.days(READY_RETENTION_DAYS),
+            retention_period=cdk.Duration.days(retention_days),
             receive_message_wait_time=cdk.Duration.seconds(20),
             # The mappings wait for no second message: their window is 0 and adds nothing.
             visibility_timeout=cdk.Duration.seconds(visibility_s),

@@ -27,10 +27,11 @@ class Acknowledged:
 
 
 _LOOPS = ("Core/Scheduler", "Core/Watch")
-_FUNCTIONS = (*_LOOPS, "Api/Api", "Api/Claim", "Api/Authorizer", "Workers/Worker")
+_FUNCTIONS = (*_LOOPS, "Api/Api", "Api/Claim", "Api/Authorizer", "Api/Intake", "Workers/Worker")
 _UNDELIVERED = (
     *(f"Core/{pool}{lane.capitalize()}Lane/Undelivered" for pool in ("", "Fargate") for lane in LANES),
     "Core/PoolsUndelivered",
+    "Core/Intake/Undelivered",
 )
 _FLEET = tuple(f"Workers/Fleet/{name}" for name in STAGES["prod"].fleet.services)
 _ARN = "<AWS::Region>:<AWS::AccountId>"
@@ -52,7 +53,9 @@ ACKNOWLEDGED = (
     ),
     Acknowledged(
         rules=(f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:{_ARN}:tickwright-<stage>-pool-*]",),
-        where=tuple(f"{place}/Role" for place in (*_LOOPS, "Api/Api", "Api/Claim", "Workers/Worker", *_FLEET)),
+        where=tuple(
+            f"{place}/Role" for place in (*_LOOPS, "Api/Api", "Api/Claim", "Api/Intake", "Workers/Worker", *_FLEET)
+        ),
         reason="Queues of tenants' pools are made while the installation runs: whose they are is in how they begin.",
     ),
     Acknowledged(
@@ -110,7 +113,7 @@ ACKNOWLEDGED = (
     ),
     Acknowledged(
         rules=("Serverless-LambdaEventSourceMappingDestination",),
-        where=tuple(f"Workers/{lane.capitalize()}Mapping" for lane in LANES),
+        where=(*(f"Workers/{lane.capitalize()}Mapping" for lane in LANES), "Api/IntakeMapping"),
         reason="Failure destinations are for streams; a failed message goes back to its queue and in the end to that"
         " queue's dead-letter queue.",
     ),
@@ -150,7 +153,7 @@ ACKNOWLEDGED = (
     ),
     Acknowledged(
         rules=("Annotation::@aws-cdk/aws-lambda:snapStartRequirePublish",),
-        where=("Api/Api", "Api/Claim", "Api/Authorizer", "Workers/Worker"),
+        where=("Api/Api", "Api/Claim", "Api/Authorizer", "Api/Intake", "Workers/Worker"),
         reason="Where snapshots are on, each of these is called by its alias, which names a published version.",
     ),
     Acknowledged(

@@ -33,6 +33,8 @@ EVERYTHING = replace(
     ),
     lane_concurrency=MappingProxyType({"low": 80, "backfill": 40}),
     lane_pollers=MappingProxyType({"high": Pollers(least=4, most=20), "normal": Pollers(least=2, most=20)}),
+    intake=True,
+    status_cache="rediss://cache.example.com:6379",
     release=ReleaseSettings(aliased=True, snap_start=True, canary=True),
     alarms=AlarmSettings(
         topic_arn=f"arn:aws:sns:{_ACCOUNT}:on-call", runbook="https://wiki.example.com/tickwright/operations"

@@ -25,6 +25,8 @@ class Resource(Enum):
     FARGATE_LANES = "FargateLanes"
     POOL_QUEUES = "PoolQueues"
     DEAD_EXECUTIONS = "DeadExecutions"
+    INTAKE = "Intake"
+    INTAKE_UNDELIVERED = "IntakeUndelivered"
     MACHINES = "Machines"
 
 
@@ -120,6 +122,27 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
                 ),
             ),
             _BURY,
+            # What it accepts while the store does not answer.
+            Grant(Resource.INTAKE, ("sqs:SendMessage",)),
+        ),
+        "intake": (
+            # It submits as the API does, and takes the loop's steps for what is due by now.
+            Grant(Resource.JOBS, (_GET, _BATCH_GET, _PUT, _UPDATE)),
+            Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE)),
+            Grant(Resource.JOURNAL, (_PUT,)),
+            # Names, idempotency records, calendars and pools of the tenant: no key, and nobody's lease.
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT), keys=("TENANT#",)),
+            *_SEND,
+            Grant(
+                Resource.INTAKE,
+                (
+                    "sqs:ReceiveMessage",
+                    "sqs:DeleteMessage",
+                    "sqs:ChangeMessageVisibility",
+                    "sqs:GetQueueAttributes",
+                ),
+            ),
+            Grant(Resource.INTAKE_UNDELIVERED, ("sqs:SendMessage",)),
         ),
         "claim": (
             # What a repeated claim was granted is read together.

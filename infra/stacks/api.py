@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
@@ -21,7 +22,7 @@ from infra.constructs.named_gateway import name_gateway
 from infra.constructs.problem_responses import add_problem_responses
 from infra.constructs.service_function import Role, ServiceFunction
 from infra.constructs.web_acl import WebAcl
-from infra.environment import CLAIM_SEATS, LOG_GROUPS, PAGE_SECRET
+from infra.environment import CLAIM_SEATS, INTAKE, LOG_GROUPS, PAGE_SECRET, STATUS_CACHE
 from infra.parts import Parts
 from infra.stage_settings import Settings
 
@@ -29,6 +30,10 @@ from infra.stage_settings import Settings
 OPEN_PATHS = ("health", "openapi.json")
 # A header that cannot be a bearer token is refused without asking the authorizer.
 BEARER = "^[Bb][Ee][Aa][Rr][Ee][Rr] +[A-Za-z0-9._~+/=-]{1,256} *$"
+# Each may hold a megabyte, and Lambda hands over six together.
+LANDED_TOGETHER = 5
+# Enough for fifty submissions a second, few enough to leave a store that comes back its breath.
+LANDINGS_AT_ONCE = 5
 # The most that a regional REST API waits for its function.
 INTEGRATION_TIMEOUT_S = 29
 
@@ -53,7 +58,7 @@ _ACCESS_LOG = {
 
 
 class ApiStack(cdk.Stack):
-    """API Gateway, the functions api and claim, and the authorizer."""
+    """API Gateway, the functions api and claim, the authorizer, and the intake."""
 
     def __init__(
         self,
@@ -77,11 +82,13 @@ class ApiStack(cdk.Stack):
             **parts.environment_of_targets(settings),
             # Who claimed a run for a tenant's own machine is said by the claim function.
             LOG_GROUPS: ",".join(group.log_group_name for group in (*log_groups, claim.log_group)),
+            INTAKE: parts.queues.intake.queue_url if settings.intake else "",
+            STATUS_CACHE: settings.status_cache,
         }
         api = self._function("Api", Role(name="api", description="The HTTP API", own_variables=own_variables), parts)
         looks_up = Role(name="authorizer", description="Finds the tenant and the scopes of an API key")
         authorizer = self._function("Authorizer", looks_up, parts)
-        self.functions = (api, claim, authorizer)
+        self.functions = (api, claim, authorizer, self._intake(parts))
         gateway = self._gateway()
         self.gateway = gateway
         add_problem_responses(gateway)
@@ -93,6 +100,27 @@ class ApiStack(cdk.Stack):
         if settings.release.canary:
             release_gradually(self, settings.alarms, gateway=gateway, api=api, authorizer=authorizer)
         cdk.CfnOutput(self, "Url", value=address, description="The base URL of the HTTP API")
+
+    def _intake(self, parts: Parts) -> ServiceFunction:
+        """Lands what was accepted while the store did not answer, also after a stage has ceased to accept."""
+        lands = Role(
+            name="intake",
+            description="Lands submissions that were accepted while the store did not answer",
+            own_variables=parts.environment_of_landing(self._settings),
+        )
+        intake = self._function("Intake", lands, parts)
+        lambda_.EventSourceMapping(
+            self,
+            "IntakeMapping",
+            target=intake.entry,
+            event_source_arn=parts.queues.intake.queue_arn,
+            batch_size=LANDED_TOGETHER,
+            max_batching_window=cdk.Duration.seconds(0),
+            max_concurrency=LANDINGS_AT_ONCE,
+            report_batch_item_failures=True,
+            metrics_config=lambda_.MetricsConfig(metrics=[lambda_.MetricType.EVENT_COUNT]),
+        )
+        return intake
 
     def _function(self, construct_id: str, role: Role, parts: Parts) -> ServiceFunction:
         return ServiceFunction(self, construct_id, role=role, settings=self._settings, parts=parts)

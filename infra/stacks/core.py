@@ -10,7 +10,13 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.constructs.minute_rule import MinuteRule
-from infra.constructs.ready_queue import VISIBILITY_OF_FLEET_S, VISIBILITY_PER_TIMEOUT, ReadyQueue, plain_queue
+from infra.constructs.ready_queue import (
+    INTAKE_RETENTION_DAYS,
+    VISIBILITY_OF_FLEET_S,
+    VISIBILITY_PER_TIMEOUT,
+    ReadyQueue,
+    plain_queue,
+)
 from infra.constructs.service_function import Role, ServiceFunction
 from infra.lane_settings import LANES
 from infra.parts import Parts, Queues
@@ -28,18 +34,28 @@ class CoreStack(cdk.Stack):
         dead_executions = plain_queue(self, "DeadExecutions", logical_id="QueueDeadExecutions")
         # What nobody could take of the pools of tenants, whose queues are made when they are put.
         pools_undelivered = plain_queue(self, "PoolsUndelivered", logical_id="QueuePoolsUndelivered")
+        intake = ReadyQueue(
+            self,
+            "Intake",
+            name="QueueIntake",
+            visibility_s=VISIBILITY_PER_TIMEOUT * settings.landing.timeout_s,
+            retention_days=INTAKE_RETENTION_DAYS,
+        )
         lanes, fargate_lanes = self._lanes("", lambda_s), self._lanes("Fargate", VISIBILITY_OF_FLEET_S)
         # Where what nobody could take ends, by what the queue is called.
         self.undelivered: Mapping[str, sqs.Queue] = {
             **{f"{lane.capitalize()}Undelivered": each.undelivered for lane, each in lanes.items()},
             **{f"Fargate{lane.capitalize()}Undelivered": each.undelivered for lane, each in fargate_lanes.items()},
             "PoolsUndelivered": pools_undelivered,
+            "IntakeUndelivered": intake.undelivered,
         }
         queues = Queues(
             lanes={lane: each.queue for lane, each in lanes.items()},
             fargate_lanes={lane: each.queue for lane, each in fargate_lanes.items()},
             dead_executions=dead_executions,
             pools_undelivered=pools_undelivered,
+            intake=intake.queue,
+            intake_undelivered=intake.undelivered,
         )
         self.parts = Parts.of(data, settings=settings, queues=queues)
         self.scheduler, self.watch = self._loops(settings)

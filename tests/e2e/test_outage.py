@@ -91,7 +91,7 @@ def aws(request: pytest.FixtureRequest, dynamodb_local: Emulator, ministack: Emu
     more = {
         "AWS_ENDPOINT_URL_DYNAMODB": gate.endpoint,
         "TICKWRIGHT_QUEUE_INTAKE": urls[0],
-        "TICKWRIGHT_QUEUE_INTAKE_REFUSED": urls[1],
+        "TICKWRIGHT_QUEUE_INTAKE_UNDELIVERED": urls[1],
     }
     with in_environment(installation.environment | more):
         made = _Aws(gate, sqs, urls[0])

@@ -13,7 +13,7 @@ from infra.settings import LANES, STAGES
 from tests.infra.handlers import containers
 from tickwright.domain import lanes as domain_lanes
 
-NAMES = ("api", "authorizer", "claim", "scheduler", "watch", "worker")
+NAMES = ("api", "authorizer", "claim", "intake", "scheduler", "watch", "worker")
 LOG_GROUP = "AWS::Logs::LogGroup"
 
 
@@ -26,7 +26,7 @@ def functions_of(templates: Templates) -> Mapping[str, Mapping[str, Any]]:
 
 
 def test_there_is_a_function_for_every_folder(dev: Templates) -> None:
-    """Six functions: none is forgotten and none is left over."""
+    """Seven functions: none is forgotten and none is left over."""
     assert sorted(functions_of(dev)) == sorted(NAMES)
 
 

@@ -17,6 +17,8 @@ INDEX_OF = {
     Resource.EXECUTIONS_WAITING: "Executions/index/waiting",
     Resource.EXECUTIONS_ATTENTION: "Executions/index/attention",
     Resource.DEAD_EXECUTIONS: "QueueDeadExecutions",
+    Resource.INTAKE: "QueueIntake",
+    Resource.INTAKE_UNDELIVERED: "QueueIntakeUndelivered",
 }
 LANES = {"QueueHigh", "QueueNormal", "QueueLow", "QueueBackfill"}
 FARGATE_LANES = {f"QueueFargate{lane.removeprefix('Queue')}" for lane in LANES}
@@ -223,6 +225,7 @@ def test_only_the_loops_may_delete_and_only_pages(prod: Templates) -> None:
         "authorizer": set(),
         "claim": set(),
         "fargate": set(),
+        "intake": set(),
         "scheduler": {"Journal"},
         "watch": {"Journal"},
         "worker": set(),

@@ -105,6 +105,7 @@ def test_a_lane_has_pollers_of_its_own_or_a_number(everything: Templates) -> Non
         "QueueNormal": ({"MinimumPollers": 2, "MaximumPollers": 20}, False),
         "QueueLow": ({"MaximumConcurrency": 80}, True),
         "QueueBackfill": ({"MaximumConcurrency": 40}, True),
+        "QueueIntake": ({"MaximumConcurrency": 5}, True),
     }
 
 

@@ -13,7 +13,7 @@ def intake_from_env(environ: Mapping[str, str], kit: Kit) -> Intake | None:
     """Where submissions wait while the store does not answer; None where the installation has no such place."""
     if not (url := environ.get("TICKWRIGHT_QUEUE_INTAKE")):
         return None
-    refused_url = environ.get("TICKWRIGHT_QUEUE_INTAKE_REFUSED")
+    refused_url = environ.get("TICKWRIGHT_QUEUE_INTAKE_UNDELIVERED")
     return SqsIntake(sqs_client(), url, clock=kit.clock, entropy=kit.entropy, refused_url=refused_url)
 
 
