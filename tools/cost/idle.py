@@ -50,6 +50,12 @@ def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
             sum(minute.woken.values()) * MINUTES_A_MONTH * of(Item.RULE),
             "the loops are woken, also after a crash",
         ),
+        IdleLine(
+            "X-Ray",
+            f"{sum(minute.woken.values()):g} traces a minute",
+            sum(minute.woken.values()) * MINUTES_A_MONTH * of(Item.TRACE),
+            "where an invocation spent its time",
+        ),
         _polling(),
         IdleLine(
             "Secrets Manager",

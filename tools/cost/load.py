@@ -14,6 +14,8 @@ SECONDS_A_DAY = 86_400
 _GB = 1_000_000_000
 _SECONDS_AN_HOUR = 3_600
 _HOURS_A_DAY = 24
+# Of what invokes a function X-Ray records the first of each second, and so many of the others.
+_TRACED = 0.05
 # Terminal executions go after so long (limits.RETENTION_S_DEFAULT).
 KEPT_DAYS = 30
 # A unit is a kilobyte; DynamoDB adds so many bytes to what an item holds.
@@ -140,6 +142,7 @@ def _workers(load: Load) -> tuple[Line, ...]:
         return (
             Line("Lambda requests", f"{invoked:.2f}", load.a_month * invoked * of(Item.INVOKED)),
             Line("Lambda time", f"{gb_s:.3f} GB-s", load.a_month * gb_s * of(Item.LAMBDA_GB_S)),
+            Line("X-Ray", f"{invoked * _TRACED:.3f} traces", load.a_month * invoked * _TRACED * of(Item.TRACE)),
         )
     machines = machines_of(load)
     each = load.machine_vcpu * of(Item.VCPU_HOUR) + load.machine_gb * of(Item.GB_HOUR) + of(Item.ADDRESS_HOUR)

@@ -48,6 +48,7 @@ class Item(Enum):
     METRIC = "CloudWatch custom metric, a month"
     ALARM = "CloudWatch alarm, a month and metric"
     DASHBOARD = "CloudWatch dashboard, a month"
+    TRACE = "X-Ray trace recorded"
     SECRET = "Secrets Manager secret, a month"  # noqa: S105 - a thing that is paid for
     SCHEDULED = "EventBridge Scheduler, an invocation"
     TRANSITION = "Step Functions Standard, a transition"
@@ -89,6 +90,7 @@ PRICES: Mapping[Item, Price] = MappingProxyType(
         Item.METRIC: Price(0.30, "aws.amazon.com/cloudwatch/pricing", _C),
         Item.ALARM: Price(0.10, "aws.amazon.com/cloudwatch/pricing", _C),
         Item.DASHBOARD: Price(3.00, "aws.amazon.com/cloudwatch/pricing", _C),
+        Item.TRACE: Price(5.00 / MILLION, "aws.amazon.com/xray/pricing", _C),
         Item.SECRET: Price(0.40, "aws.amazon.com/secrets-manager/pricing", _C),
         Item.SCHEDULED: Price(1.00 / MILLION, "cloudburn.io, 13 March 2026", _B),
         Item.TRANSITION: Price(25.00 / MILLION, "aws.amazon.com/step-functions/pricing", _C),

@@ -26,7 +26,7 @@ QUOTAS = (
         "L-AB614373",
         "40,000 a table and index",
         "100,000",
-        "500 M a day are 17,400 WU/s on jobs, 11,600 on its index and 17,400 on executions on average; the top of an "
+        "500 M a day are 5,800 WU/s on jobs, 11,600 on its due index and 17,400 on executions on average; the top of an "
         "hour is several times that",
     ),
     Quota(
@@ -35,7 +35,7 @@ QUOTAS = (
         "L-CF0CBE56",
         "40,000",
         "40,000 is enough",
-        "reads are a third of the writes",
+        "reads are a quarter of the writes",
     ),
     Quota(
         "dynamodb",
