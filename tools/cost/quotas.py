@@ -26,8 +26,8 @@ QUOTAS = (
         "L-AB614373",
         "40,000 a table and index",
         "100,000",
-        "500 M a day are 5,800 WU/s on jobs, 11,600 on its due index and 17,400 on executions on average; the top of an "
-        "hour is several times that",
+        "500 M a day are 5,800 WU/s on jobs, 11,600 on its due index and 17,400 on executions on average; the top of "
+        "an hour is several times that",
     ),
     Quota(
         "dynamodb",

@@ -30,6 +30,7 @@ from tickwright.domain.changes.executions import Claim, Insert
 from tickwright.domain.changes.heads import Occupy, PutDefinition, PutHead
 from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
+from tickwright.domain.lanes import Lane
 from tickwright.domain.tenants import PutName
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import StoreUnavailable
@@ -423,6 +424,18 @@ async def test_a_meter_sums_what_the_calls_have_used() -> None:
     assert meter.units["executions", "update_item"] == 3.0
     assert meter.refused == {"update_item": 1}
     assert all(request["ReturnConsumedCapacity"] == "INDEXES" for _, request in client.asked)
+
+
+async def test_a_query_that_finds_nothing_is_counted_at_what_dynamodb_charges() -> None:
+    """The local engine says that it is free: a strong one is a unit at least, one of an index half of that."""
+    meter = CapacityMeter()
+    free = {"Items": [], "ConsumedCapacity": {"TableName": "any", "CapacityUnits": 0.0}}
+    store = store_of(ScriptedClient(query=[free, free]), meter=meter)
+
+    await store.pages(0, until=Instant(1_000), limit=1)
+    await store.due_eventually(0, Lane.HIGH, until=Instant(1_000), limit=1)
+
+    assert meter.read_units == 1.5
 
 
 async def test_without_a_meter_nothing_is_asked_for() -> None:
