@@ -126,6 +126,7 @@ _PROD = replace(
 _LOCAL = replace(
     _DEV,
     stage="local",
+    tables=replace(_DEV.tables, named=True),
     packaging=Packaging.of_this_machine(),
     alarms=AlarmSettings(expressions=False),
     fleet=replace(

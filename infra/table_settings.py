@@ -39,6 +39,9 @@ class TableSettings:
     write_units_max: int | None = None
     warm: WarmThroughput | None = None
     customer_key: bool = False
+    # Called by stack and role instead of by CloudFormation: for places where an update loses a table without a name of
+    # its own. Anywhere else a name does nothing but refuse a replacement.
+    named: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what DynamoDB refuses, and warmth that a maximum would not let anybody use."""

@@ -149,6 +149,7 @@ class DataStack(cdk.Stack):
         made = dynamodb.TableV2(
             self,
             table.name,
+            table_name=f"{self.stack_name}-{table.name}" if settings.named else None,
             partition_key=dynamodb.Attribute(name=partition, type=_TEXT),
             sort_key=dynamodb.Attribute(name=sort, type=_TEXT),
             time_to_live_attribute=table.ttl,

@@ -11,12 +11,14 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.deploy.ground import Missed
+from tests.deploy.ground import Missed, until
 
 _ID = re.compile(r"https://(\w+)\.execute-api\.")
 # The local AWS starts a process for a function that is called the first time, and a busy machine takes its time.
 _TIMEOUT_S = 120
 _PAGES_MAX = 50
+_AGAIN = (429, 503)
+_AGAIN_S = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,13 @@ class Tenant:
             raise Missed(f"{method} {path}: {response.status} without JSON: {text[:300]!r}") from fault
 
     def told(self, method: str, path: str, body: object = None, **headers: str) -> Any:  # noqa: ANN401 - JSON
-        """The body of an answer that is no refusal."""
-        answer = self.ask(method, path, body, **headers)
+        """The body of an answer that is no refusal; what may be sent again is sent again, as clients do."""
+
+        def answered() -> Answer | None:
+            answer = self.ask(method, path, body, **headers)
+            return None if answer.status in _AGAIN else answer
+
+        answer = until(f"{method} {path} is answered", answered, within_s=_AGAIN_S)
         if answer.status >= 300:
             raise Missed(f"{method} {path}: {answer.status} {answer.body}")
         return answer.body
