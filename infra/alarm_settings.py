@@ -38,6 +38,8 @@ class AlarmSettings:
     oldest_hint_s: Mapping[str, int] = field(
         default_factory=lambda: MappingProxyType({"high": 2_000, "normal": 2_000, "low": 7_200, "backfill": 86_400})
     )
+    # Accepted while the store did not answer: an outage of so long is one that somebody knows of.
+    oldest_submission_s: int = 900
     # Copies of runs that died, in five minutes. A tenant's mistake is no trouble of the platform: many of them may be.
     dead_letters: int = 1
     # Invocations that failed, of one function, in five minutes: none does on purpose.
@@ -55,5 +57,5 @@ class AlarmSettings:
         assert self.dispatch_lag_ms  # how late runs start is what an installation is for
         for lag_ms in self.dispatch_lag_ms.values():
             assert 1 <= lag_ms <= LAG_MS_MAX
-        assert min(self.dead_letters, self.function_errors, self.faults) >= 1
+        assert min(self.dead_letters, self.function_errors, self.faults, self.oldest_submission_s) >= 1
         assert 0 < self.api_errors_percent < 100

@@ -49,6 +49,17 @@ def ring_for_lanes(alarms: Alarms, settings: AlarmSettings, *, queues: Queues, s
         )
 
 
+def ring_for_the_intake(alarms: Alarms, settings: AlarmSettings, intake: sqs.IQueue) -> None:
+    """What was accepted while the store did not answer, and does not land."""
+    age = measures.of_queue(intake, _AGE, statistic="Maximum")
+    alarms.ring(
+        "OldestSubmission",
+        Condition(metric=age, threshold=settings.oldest_submission_s, of=3, periods=3),
+        runbook=Runbook.SUBMISSIONS_WAIT,
+        says=f"A submission was accepted {settings.oldest_submission_s} s ago, or before, and is not in the store yet.",
+    )
+
+
 def ring_for_what_is_lost_sight_of(
     alarms: Alarms, settings: AlarmSettings, *, dead: sqs.IQueue, undelivered: Mapping[str, sqs.Queue]
 ) -> None:

@@ -15,6 +15,7 @@ class Runbook(Enum):
     SCHEDULER_IS_SILENT = "The scheduler is silent"
     WATCH_IS_SILENT = "The watch is silent"
     HINTS_GROW_OLD = "Hints grow old"
+    SUBMISSIONS_WAIT = "Submissions wait"
     NOBODY_SERVES_A_LANE = "Nobody serves a lane"
     RUNS_DIE = "Runs die"
     HINTS_WERE_GIVEN_UP = "Hints were given up"

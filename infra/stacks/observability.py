@@ -15,7 +15,7 @@ from infra.constructs.alarms_of_functions import (
     ring_for_the_door,
     ring_for_trouble,
 )
-from infra.constructs.alarms_of_lanes import ring_for_lanes, ring_for_what_is_lost_sight_of
+from infra.constructs.alarms_of_lanes import ring_for_lanes, ring_for_the_intake, ring_for_what_is_lost_sight_of
 from infra.constructs.dashboard import Dashboard
 from infra.stacks.api import ApiStack
 from infra.stacks.core import CoreStack
@@ -44,6 +44,7 @@ class ObservabilityStack(cdk.Stack):
         alarms = Alarms(self, thresholds)
         ring_for_lanes(alarms, thresholds, queues=queues, stage=stage)
         ring_for_what_is_lost_sight_of(alarms, thresholds, dead=queues.dead_executions, undelivered=core.undelivered)
+        ring_for_the_intake(alarms, thresholds, queues.intake)
         ring_for_loops(alarms, stage=stage, watch=core.watch)
         ring_for_trouble(alarms, thresholds, stage=stage)
         ring_for_functions(alarms, thresholds, functions)
