@@ -76,7 +76,11 @@ class Client:
     # ------------------------------------------------------------------------------------------ jobs
 
     def submit(self, job: Mapping[str, Any], *, idempotency_key: str | None = None) -> Json:
-        """Submit a job; the answer is the job. With a key of one's own a later repeat creates nothing either."""
+        """Submit a job; the answer is the job. With a key of one's own a later repeat creates nothing either.
+
+        While the installation's store does not answer it may be what was accepted instead: `status` is `accepted`, and
+        the same again, with the same key, says what has become of it.
+        """
         an_object("a job", job)
         return self._sending.create("/v1/jobs", dict(job), idempotency_key)
 
