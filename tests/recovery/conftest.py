@@ -19,7 +19,7 @@ AnswerT = TypeVar("AnswerT")
 class CallsAtOnce(VirtualLoop):
     """A virtual loop that does in its own thread what it is asked to do in another: no time passes meanwhile."""
 
-    def run_in_executor(  # type: ignore[override] # the base class has types that only typeshed can name
+    def run_in_executor(
         self, executor: Executor | None, func: Callable[..., AnswerT], *args: object
     ) -> "asyncio.Future[AnswerT]":
         """Do it now."""

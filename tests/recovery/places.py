@@ -99,7 +99,7 @@ async def embedded() -> AsyncIterator[Installations]:
     async def stored(place: Place) -> Mapping[str, list[Any]]:
         return {table: await _rows(place.world.database, table) for table in _KEPT}
 
-    yield Installations(*places, copied, stored)
+    yield Installations(places[0], places[1], copied, stored)
     for world in worlds:
         await world.close()
 
@@ -134,7 +134,7 @@ async def on_dynamodb(endpoint: str) -> AsyncIterator[Installations]:
             tables = first if place is places[0] else second
             return {table.value: _items(tables, table) for table in Table}
 
-        yield Installations(*places, copied, stored)
+        yield Installations(places[0], places[1], copied, stored)
         for world, store in zip(worlds, stores, strict=True):
             store.close()
             await world.close()

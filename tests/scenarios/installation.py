@@ -21,6 +21,7 @@ from tests.sim.state import Commit, State
 from tests.sim.store import SimStore
 from tests.support.builders import TENANT, an_id
 from tests.support.clocks import NOON, VirtualLoop
+from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import JobId, WorkerId
 from tickwright.domain.instants import Instant
@@ -125,6 +126,7 @@ class Installation:
     start_ms: int = NOON
     latency_ms: int = 4
     buckets: int = 4
+    era: Era = FIRST_ERA
     outages: tuple[Outage, ...] = ()
     process_of: Callable[..., Process] = Process
     state: State = field(init=False)
@@ -180,6 +182,7 @@ class Installation:
             telemetry=self.telemetry,
             durations=STANDARD,
             buckets=self.buckets,
+            era=self.era,
         )
 
     def schedule(self, count: int) -> None:

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.scenarios import chart, db_failover, fleet_crash, outage, spike
+from tests.scenarios import chart, db_failover, fleet_crash, outage, region_failover, spike
 from tests.scenarios.outcome import Outcome
 
 
@@ -41,6 +41,15 @@ def test_a_failover_loses_nothing_that_was_acknowledged() -> None:
 def test_an_outage_loses_nothing_that_was_acknowledged(length: str) -> None:
     """Clients that ask once are acknowledged, readers see copies, and every tick is accounted for by its policy."""
     outcome = outage.play(size=1, lengths=[length])
+
+    assert outcome.failed == []
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-EPOCH-1", "SEM-RECOVERY-1")
+def test_a_region_that_is_lost_costs_its_lag_and_no_more() -> None:
+    """Only what was acknowledged within the lag is lost; with its epochs raised the other Region believes no zombie."""
+    outcome = region_failover.play(size=8)
 
     assert outcome.failed == []
 

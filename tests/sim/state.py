@@ -139,6 +139,12 @@ class State:
                 self._tell(Commit(by, change, old, new))
         return outcomes
 
+    def take(self, entity: Entity[Any], key: Key, item: Any) -> None:  # noqa: ANN401 - items of any kind
+        """An item that was written elsewhere, as it arrives: nothing is decided."""
+        old = self.item(entity, key)
+        self._save(entity, key, item)
+        self._tell(Commit("elsewhere", None, old, item))
+
     def put_page(self, page: Page) -> None:
         """J."""
         self.pages[page.bucket, page.check_at, page.writer] = page

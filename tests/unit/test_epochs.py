@@ -105,7 +105,7 @@ def test_the_last_era_fits_the_fence_of_a_job() -> None:
 def test_the_jump_to_a_base_counts_as_no_giving_back() -> None:
     """A run that is given back for the first time here is tried again at once; from then on pauses grow as ever."""
     first = an_execution(state=State.RUNNING, lease_epoch=SECOND.base + 1, attempt=1)
-    third = replace(first, lease_epoch=SECOND.base + 3)
+    third = replace(first, lease_epoch=Epoch(SECOND.base + 3))
 
     assert after_giving_back(NotRun(), first, now=NOW, era=SECOND) == NOW
     assert after_giving_back(NotRun(), third, now=NOW, era=SECOND) == NOW + 2_000

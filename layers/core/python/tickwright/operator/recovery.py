@@ -39,6 +39,7 @@ async def _relist(installed: Installed, asked: Namespace) -> int:
         "unfinished": found.unfinished,
         "jobs": found.heads,
         "decidedWithoutExecution": found.decided,
+        "jobsWithoutTheirVersion": found.incomplete,
         "pools": found.pools,
         "pages": found.pages,
         "highestEpoch": found.highest_epoch,

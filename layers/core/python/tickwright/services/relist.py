@@ -5,6 +5,7 @@ written of one step may be of different instants. Reads everything once and writ
 time, beside the loops, and again; dying anywhere costs what was done. Promise: SEM-RECOVERY-1.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Final
 
 from tickwright.domain import limits
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import Epoch, TenantId
+from tickwright.domain.ids import Epoch, JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page
@@ -22,6 +23,7 @@ from tickwright.ports.whole import Whole
 from tickwright.services.kit import Kit
 
 _PAGE: Final = 1_000
+_AT_ONCE: Final = 32  # versions read side by side
 
 
 @dataclass(slots=True)
@@ -32,6 +34,7 @@ class Relisted:
     unfinished: int = 0
     heads: int = 0
     decided: int = 0  # ticks that were decided and have no execution
+    incomplete: list[JobId] = field(default_factory=list)  # jobs whose newest version is not there: their runs die
     pools: int = 0
     pages: int = 0
     highest_epoch: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
@@ -69,6 +72,7 @@ async def _relist_heads(kit: Kit, whole: Whole, done: Relisted, since: Instant) 
         page = await whole.every_head_eventually(limit=_PAGE, after_key=after_key)
         done.heads += len(page.items)
         done.tenants |= {head.tenant_id for head in page.items}
+        done.incomplete += await _without_their_version(kit, page.items)
         missing = await _without_their_last(kit, [head for head in page.items if (head.fired_at or 0) >= since])
         done.decided += len(missing)
         done.pages += await _put(kit, missing)
@@ -82,6 +86,15 @@ async def _without_their_last(kit: Kit, heads: Sequence[Head]) -> Sequence[Entry
     return [
         Entry(job_id=ref.job_id, key=ref.key, version=head.version) for ref, head in last.items() if ref not in there
     ]
+
+
+async def _without_their_version(kit: Kit, heads: Sequence[Head]) -> list[JobId]:
+    found: list[JobId] = []
+    for start in range(0, len(heads), _AT_ONCE):
+        some = heads[start : start + _AT_ONCE]
+        versions = await asyncio.gather(*(kit.store.definition(one.job_id, one.newest_version) for one in some))
+        found += [head.job_id for head, version in zip(some, versions, strict=True) if version is None]
+    return found
 
 
 def _entry_of(execution: Execution) -> Entry:
