@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -14,16 +14,20 @@ import pytest
 
 from tests.api.client import A_JOB
 from tests.api.test_gateway import ARN, an_event
+from tests.support.builders import an_id
+from tickwright.adapters.sqs.intake import submission_to_body
 from tickwright.adapters.targets.python import PythonRunner
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
 from tickwright.api.keys import make_key
 from tickwright.domain.events import EventName
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.lanes import Lane
+from tickwright.domain.limits import LANDING_AGAIN_MS
 from tickwright.domain.pools import FARGATE
 from tickwright.domain.seats import PutSeat, Seat
 from tickwright.domain.tenants import Scope
+from tickwright.ports.intake import Arrived, Submission
 from tickwright.ports.queue import Received
 from tickwright.services.kit import Kit
 from tickwright.services.pools import put_pool
@@ -70,7 +74,8 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     made = Installation()
     runner = PythonRunner(made.registry, threads=4)
     wiring = ModuleType("tickwright.wiring.aws")
-    monkeypatch.setattr(wiring, "kit_from_env", lambda _environ: made.kit, raising=False)
+    for name in ("kit_from_env", "scheduler_kit_from_env", "worker_kit_from_env"):
+        monkeypatch.setattr(wiring, name, lambda _environ: made.kit, raising=False)
     link = lambda _environ: lambda execution: f"https://{execution.ref.id}"  # noqa: E731
     monkeypatch.setattr(wiring, "log_link_from_env", link, raising=False)
     monkeypatch.setattr(wiring, "runners_from_env", lambda _environ, _kit: {"python": runner}, raising=False)
@@ -121,6 +126,45 @@ def test_the_api_says_where_the_workers_have_logged(installation: Installation) 
     )
 
     assert json.loads(reply["body"])["cloudWatch"] == f"https://{execution.ref.id}"
+
+
+class Shore:
+    """An intake whose messages a test hands over itself."""
+
+    def __init__(self) -> None:
+        self.later: list[str] = []
+
+    async def show_again(self, arrived: Arrived, *, after_ms: int) -> None:
+        """Note it."""
+        assert after_ms == LANDING_AGAIN_MS
+        self.later.append(arrived.receipt)
+
+
+@pytest.mark.sem("SEM-INTAKE-2")
+def test_the_intake_names_only_what_comes_again(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has landed is Lambda's to delete; what cannot be read is not, nor what met our bug, and neither stops it."""
+    handler = installation.handler("intake")
+    monkeypatch.setattr(handler, "_INTAKE", Shore())
+    good = Submission(
+        tenant_id=TenantId("acme"),
+        job_id=JobId(an_id(7)),
+        key="POST /v1/jobs k",
+        body_hash="a" * 64,
+        asked_at=installation.kit.clock.now(),
+        body=json.dumps(A_JOB),
+    )
+    bodies = [submission_to_body(good), "{}", submission_to_body(replace(good, job_id=JobId(an_id(8)), body="{"))]
+    records = [
+        {"messageId": f"m-{at}", "receiptHandle": f"r-{at}", "body": body}
+        for at, body in enumerate([*bodies, bodies[0]])
+    ]
+
+    answer = handler.lambda_handler({"Records": records}, None)
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-1"}, {"itemIdentifier": "m-2"}]}
+    landed = installation.runner.run(installation.kit.store.head(good.job_id))
+    assert landed is not None
+    assert landed.tenant_id == "acme"
 
 
 def claim_of(function: str, installation: Installation, **shown: object) -> tuple[Any, Any]:
