@@ -26,7 +26,7 @@ from tests.support.emulators.clients import aws_client
 from tests.support.emulators.installed import gap_must_be_told, missing_ministack
 from tests.support.loopback import stay_on_this_machine
 
-_TICKS_BEFORE, _TICKS_AFTER = 8, 5
+_TICKS_BEFORE, _TICKS_AFTER = 6, 4
 _LINE = "  {name:<28} {seconds:6.1f} s"
 # What a destroy leaves on purpose: an account has one role for the logs of all its APIs, and others may log by it.
 _STAYS = "AccountLogRole"

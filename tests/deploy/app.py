@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from infra.app import build_app
 from infra.context import context_of_cdk_json
+from infra.lane_settings import LANES, MAPPING_CONCURRENCY_MIN
 from infra.settings import Settings, settings_of
 
 STAGE = "local"
@@ -19,8 +20,15 @@ FUNCTION_ARN = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{FUNCTION}"
 
 
 def settings() -> Settings:
-    """Of the stage, with what this installation's owner decides: which resources are whose."""
-    return replace(settings_of(STAGE), targets=MappingProxyType({TENANT: (FUNCTION_ARN,)}))
+    """Of the stage, with what this installation's owner decides: which resources are whose, and how much may go on.
+
+    Each invocation at a time is a process here: as few as a mapping has.
+    """
+    return replace(
+        settings_of(STAGE),
+        targets=MappingProxyType({TENANT: (FUNCTION_ARN,)}),
+        lane_concurrency=MappingProxyType(dict.fromkeys(LANES, MAPPING_CONCURRENCY_MIN)),
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from tickwright.adapters.clock_system import SystemClock
 # The first rule fires 60 to 70 s after it was made, and a loaded machine takes its time with everything.
 RUNS_WITHIN_S = 600
 _QUICK = {"maxAttempts": 3, "backoff": {"initialSec": 0.5, "maxSec": 1}}
-TICK_S = 3
+TICK_S = 5
 # A long run is one that goes on for as long as the update takes, and then for a few steps of its next machine.
 _STEPS_AFTER = 3
 
