@@ -3,6 +3,7 @@
 Pure: a stage's settings, what was measured of its loops, what its templates hold, and prices. Must not synthesise.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -39,7 +40,7 @@ class IdleLine:
 
 def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
     """Everything that costs while nothing runs."""
-    minute, standing = record.idle(settings.stage), record.standing(settings.stage)
+    minute = record.idle(settings.stage)
     return (
         _function(settings, minute, "scheduler", "jobs start on their second; nothing else starts them"),
         _function(settings, minute, "watch", "what a dead process left is found within two minutes"),
@@ -57,27 +58,7 @@ def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
             "where an invocation spent its time",
         ),
         _polling(),
-        IdleLine(
-            "Secrets Manager",
-            f"{standing['secrets']} secrets",
-            standing["secrets"] * of(Item.SECRET),
-            "the key of the signing secrets, the key of the page tokens",
-        ),
-        IdleLine(
-            "Alarms",
-            f"{standing['alarms']} on {standing['alarmMetrics']} metrics",
-            standing["alarmMetrics"] * of(Item.ALARM),
-            "somebody is called: docs/operations.md",
-        ),
-        IdleLine(
-            "Custom metrics",
-            f"{standing['customMetrics']} metrics",
-            standing["customMetrics"] * of(Item.METRIC),
-            "lag by lane, the pulse of the schedulers: what the alarms look at",
-        ),
-        IdleLine(
-            "Dashboard", f"{standing['dashboards']}", standing["dashboards"] * of(Item.DASHBOARD), "one page to look at"
-        ),
+        *_standing(record.standing(settings.stage)),
         *_fleet(settings),
     )
 
@@ -108,6 +89,32 @@ def _store(minute: IdleMinute) -> tuple[IdleLine, IdleLine]:
             f"{minute.reads:g} RU a minute",
             minute.reads * MINUTES_A_MONTH * of(Item.READ),
             "the looks at the due index, the waiting index, the journal, the leases",
+        ),
+    )
+
+
+def _standing(standing: Mapping[str, int]) -> tuple[IdleLine, ...]:
+    return (
+        IdleLine(
+            "Secrets Manager",
+            f"{standing['secrets']} secrets",
+            standing["secrets"] * of(Item.SECRET),
+            "the key of the signing secrets, the key of the page tokens",
+        ),
+        IdleLine(
+            "Alarms",
+            f"{standing['alarms']} on {standing['alarmMetrics']} metrics",
+            standing["alarmMetrics"] * of(Item.ALARM),
+            "somebody is called: docs/operations.md",
+        ),
+        IdleLine(
+            "Custom metrics",
+            f"{standing['customMetrics']} metrics",
+            standing["customMetrics"] * of(Item.METRIC),
+            "lag by lane, the pulse of the schedulers: what the alarms look at",
+        ),
+        IdleLine(
+            "Dashboard", f"{standing['dashboards']}", standing["dashboards"] * of(Item.DASHBOARD), "one page to look at"
         ),
     )
 

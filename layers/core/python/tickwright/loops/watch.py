@@ -31,7 +31,7 @@ class WatchLoop:
     woken_ms: int | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _moved_last: OrderPlace = ("", "")
-    _orders_run: bool = False
+    _has_orders: bool = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look every ten seconds until `stop` is set; a look that is under way ends with the page it is at."""
@@ -67,7 +67,7 @@ class WatchLoop:
                     return False
         except Unavailable:
             return False
-        return not self._orders_run
+        return not self._has_orders
 
     async def _move_orders_on(self) -> None:
         """Orders that run, each for itself and for its share of a few seconds: the journal is looked at again soon.
@@ -75,10 +75,10 @@ class WatchLoop:
         Those that a look had no time for come first in the next.
         """
         ends_ms = self.kit.clock.monotonic_ms() + self.kit.durations.watch_ms // _ORDERS_SHARE
-        self._orders_run = True  # as far as anybody knows
+        self._has_orders = True  # as far as anybody knows
         try:
             orders = _from_the_next(await self._running_orders(), self._moved_last)
-            self._orders_run = bool(orders)
+            self._has_orders = bool(orders)
             for number, order in enumerate(orders):
                 left_ms = ends_ms - self.kit.clock.monotonic_ms()
                 if self._stop.is_set() or left_ms <= 0:
