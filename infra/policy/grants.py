@@ -49,7 +49,7 @@ class Grant:
 
 _GET, _BATCH_GET, _QUERY = "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"
 _PUT, _UPDATE, _DELETE = "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"
-# A transaction may demand something of an item that it does not write.
+# A transaction may demand something of an item that it does not write: a run that is asked for, that its job is open.
 _CHECK = "dynamodb:ConditionCheckItem"
 # Statements of BatchExecuteStatement: put-if-absent and conditional update, up to 25 in one request.
 _INSERT_STATEMENT, _UPDATE_STATEMENT = "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"
@@ -61,9 +61,8 @@ _BURY = Grant(Resource.DEAD_EXECUTIONS, ("sqs:SendMessage",))
 
 # Decide ticks, insert their executions, send their hints: both loops may take any of these steps.
 _STEPS = (
-    Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _CHECK, _UPDATE_STATEMENT)),
-    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _CHECK, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
-    Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
+    Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _UPDATE_STATEMENT)),
+    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
     Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
     # The calendars that a schedule names, and whether the pool of what nobody claims is there. API keys are in this
     # table too, and no loop reads or writes one.
@@ -102,12 +101,12 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.JOBS_DUE, (_QUERY,)),
             Grant(Resource.JOBS_TENANT, (_QUERY,)),
             # A job's ledger is queried, to be shown and to be retracted.
-            Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
+            Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE)),
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
             Grant(Resource.JOURNAL, (_PUT,)),
             # Names, idempotency records, keys: a transaction that was refused reads them again together.
             # A tenant's calendars are queried, to be listed and to be counted.
-            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE, _CHECK)),
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE)),
             Grant(Resource.LANES, ("sqs:SendMessage",)),
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
             # It makes the queues of tenants' pools, counts what they hold, and removes those of a pool that is deleted.
@@ -164,6 +163,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
         "authorizer": (Grant(Resource.CONTROL, (_GET,)),),
         "scheduler": (
             Grant(Resource.JOBS_DUE, (_QUERY,)),
+            # What waits for its time is let go by whoever serves its bucket.
+            Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
             *_STEPS,
             # The leases of buckets: read alone, put where there is none.
             Grant(Resource.CONTROL, (_GET, _PUT, _UPDATE), keys=("BUCKET#",)),
@@ -173,6 +174,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             # It looks through the dead for what an order means, finds the orders themselves, and moves them on.
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
             Grant(Resource.CONTROL, (_GET, _QUERY, _PUT), keys=("REDRIVES",)),
+            # How many buckets have ever been served is told by their leases.
+            Grant(Resource.CONTROL, (_GET,), keys=("BUCKET#",)),
             # The payload that a redriven execution has of its own is kept longer.
             Grant(Resource.CONTROL, (_UPDATE,), keys=("PAYLOAD#",)),
             # Both stand in one transaction, and are read together after it: IAM judges all keys of a request by one

@@ -15,6 +15,7 @@ from infra.policy.grants import GRANTS, Resource
 from tests.api.test_gateway import ARN
 from tests.infra.handlers import Containers, containers
 from tests.infra.test_grants import Rights, meant, out_of_reach
+from tests.infra.worse_days import without_a_reason
 from tests.support.builders import an_id
 from tests.support.emulators import Emulator
 from tests.support.emulators.clients import aws_client
@@ -425,6 +426,11 @@ def test_no_function_makes_a_call_that_its_role_forbids(installation: Installati
     forbidden = {function: used - meant(function) for function, used in installation.used.items()}
 
     assert forbidden == {function: set() for function in GRANTS}
+    # And none is granted that this day does not use, but for those of worse days.
+    rights = {function: without_a_reason(function, used) for function, used in installation.used.items()}
+    assert {function: left for function, left in rights.items() if function != "fargate"} == {
+        function: set() for function in GRANTS if function != "fargate"
+    }
     assert {function: out_of_reach(function, keys) for function, keys in installation.keys.items()} == forbidden
     # So much at least has been tried: a day on which nothing happened would forbid nothing.
     assert {("dynamodb:ConditionCheckItem", "Jobs"), ("dynamodb:PutItem", "Control")} <= installation.used["api"]

@@ -146,7 +146,7 @@ def test_whoever_runs_handlers_can_change_no_key_lease_or_order(prod: Templates,
 
 @pytest.mark.parametrize(
     ("function", "beginnings"),
-    [("scheduler", {"BUCKET#*", "TENANT#*"}), ("watch", {"REDRIVES*", "PAYLOAD#*", "TENANT#*"})],
+    [("scheduler", {"BUCKET#*", "TENANT#*"}), ("watch", {"REDRIVES*", "PAYLOAD#*", "TENANT#*", "BUCKET#*"})],
 )
 def test_a_loop_reaches_no_key_and_writes_nothing_of_a_tenants(
     prod: Templates, function: str, beginnings: set[str]
