@@ -9,6 +9,8 @@ import pytest
 
 from infra.context import ROOT
 from infra.settings import LANES, STAGES, Settings, settings_of
+from infra.stage_settings import EPOCH_BASE_MAX
+from tickwright.domain import limits
 from tickwright.domain.lanes import Lane
 
 PROD = STAGES["prod"]
@@ -32,6 +34,8 @@ def lanes(most: int) -> MappingProxyType[str, int]:
             lambda: replace(PROD, scheduler=replace(PROD.scheduler, timeout_s=119)), id="a gap between two loops"
         ),
         pytest.param(lambda: replace(PROD, buckets=1_025), id="more buckets than one loop reads"),
+        pytest.param(lambda: replace(PROD, buckets_served=PROD.buckets - 1), id="buckets that nobody looks at"),
+        pytest.param(lambda: replace(PROD, epoch_base=EPOCH_BASE_MAX + 1), id="epochs that no fence has room for"),
         pytest.param(lambda: replace(PROD, scheduler_slots=17), id="more slots than buckets"),
         pytest.param(lambda: replace(PROD, lane_concurrency=lanes(1)), id="less than a mapping takes"),
         pytest.param(lambda: replace(PROD, lane_concurrency=lanes(200)), id="more than the worker's reservation"),
@@ -45,6 +49,11 @@ def test_settings_that_would_starve_something_are_refused(change: Change) -> Non
     """Found while reading, rather than in a deployment that fails or in a lane that stands still."""
     with pytest.raises(AssertionError):
         change()
+
+
+def test_the_last_base_is_the_same_in_the_product() -> None:
+    """Which the settings must not import."""
+    assert limits.EPOCH_BASE_MAX == EPOCH_BASE_MAX
 
 
 def test_the_page_on_workers_says_how_much_room_claims_have() -> None:

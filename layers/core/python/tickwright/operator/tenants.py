@@ -8,7 +8,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 
-from tickwright.adapters.exchange import line_of, record_of
 from tickwright.domain.exports import Closing
 from tickwright.domain.instants import to_rfc3339
 from tickwright.operator.commands import Command
@@ -16,7 +15,7 @@ from tickwright.operator.keys import add_tenant
 from tickwright.services.delete_tenant import Progress, Stage, delete_tenant
 from tickwright.services.export_tenant import export_tenant
 from tickwright.services.import_tenant import Imported, import_record
-from tickwright.wiring.operator import Installed
+from tickwright.wiring.operator import Installed, line_of, record_of
 
 LEFT_OUT = 1  # of an import: something was not made, or the export had no end
 COME_AGAIN = 3  # of a deletion that was not to wait

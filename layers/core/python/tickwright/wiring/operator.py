@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 from tickwright.adapters.aws.outputs import StackUnreadable, output_of
 from tickwright.adapters.dynamodb.store import DynamoDbStore
+from tickwright.adapters.exchange import line_of, record_of
 from tickwright.ports.whole import Whole
 from tickwright.services.kit import Kit
 from tickwright.settings import Settings, from_environment
 from tickwright.wiring.aws import kit_from
+
+__all__ = ["OUTPUT", "InstallationUnreachable", "Installed", "installed", "line_of", "record_of"]
 
 OUTPUT = "Environment"
 

@@ -1,0 +1,82 @@
+"""What an operator asks of a whole store: every item once, page by page, and nothing forgotten but what is meant."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tests.recovery.places import Installations, Place
+from tests.recovery.test_deletion import OTHER, submitted
+from tests.support.builders import TENANT
+from tests.support.steps import HOUR, MINUTE
+from tickwright.domain.deletions import Deletion
+from tickwright.domain.instants import Instant
+from tickwright.ports.store import Listing
+
+ItemT = TypeVar("ItemT")
+JOBS = 7
+
+
+async def with_jobs(place: Place) -> None:
+    """Several of two tenants, each with a run and one more to come."""
+    for number in range(JOBS):
+        tenant_id = OTHER if number % 2 else TENANT
+        every_hour = {"every": "PT1H", "startAt": place.world.text(MINUTE), "endAt": place.world.text(2 * HOUR)}
+        await submitted(place, tenant_id, schedule=every_hour, name=f"job-{number}")
+    await place.play(70)
+
+
+async def paged(read: Callable[[str | None], Awaitable[Listing[ItemT]]]) -> list[ItemT]:
+    """All pages of a list."""
+    found, after_key = list[ItemT](), None
+    while True:
+        page = await read(after_key)
+        found += page.items
+        if (after_key := page.next_key) is None:
+            return found
+
+
+async def test_every_head_and_execution_is_shown_once(installations: Installations) -> None:
+    """In pages of two, whatever else lies in the tables."""
+    place = installations.first
+    await with_jobs(place)
+
+    heads = await paged(lambda after_key: place.whole.every_head_eventually(limit=2, after_key=after_key))
+    rows = await paged(lambda after_key: place.whole.every_execution_eventually(limit=2, after_key=after_key))
+
+    assert len({head.job_id for head in heads}) == len(heads) == JOBS
+    assert len({row.ref for row in rows}) == len(rows) == JOBS
+    assert {row.job_id for row in rows} == {head.job_id for head in heads}
+
+
+async def test_only_what_is_named_is_forgotten_and_twice_is_no_error(installations: Installations) -> None:
+    """A row, a job with its versions, and the records of one tenant, a few at a time."""
+    place = installations.first
+    await with_jobs(place)
+    row, kit = (await place.rows())[0], place.world.kit
+
+    for _ in range(2):
+        await place.whole.forget_executions([row.ref])
+        await place.whole.forget_job(row.job_id, [1])
+    counts = []
+    while counts[-1:] != [0]:
+        counts.append(await place.whole.forget_records(TENANT, limit=3))
+
+    assert len(await place.rows()) == JOBS - 1
+    assert await kit.store.head(row.job_id) is None
+    assert counts == [3, 3, 2, 0]  # of four jobs a name and a request each
+    assert await kit.store.named(TENANT, "job-0") is None
+    assert await kit.store.named(OTHER, "job-1") is not None
+
+
+async def test_a_deletion_is_read_back_as_it_was_written(installations: Installations) -> None:
+    """And outlives the records of its tenant."""
+    whole = installations.first.whole
+    deletions = [
+        Deletion(tenant_id=TENANT, asked_at=Instant(1)),
+        Deletion(tenant_id=TENANT, asked_at=Instant(1), still_at=Instant(2), ended_at=Instant(3)),
+    ]
+
+    for deletion in deletions:
+        await whole.put_deletion(deletion)
+        assert await whole.forget_records(TENANT, limit=10) == 0
+        assert await whole.deletion(TENANT) == deletion
+    assert await whole.deletion(OTHER) is None
