@@ -56,7 +56,7 @@ async def test_only_what_is_named_is_forgotten_and_twice_is_no_error(installatio
     for _ in range(2):
         await place.whole.forget_executions([row.ref])
         await place.whole.forget_job(row.job_id, [1])
-    counts = []
+    counts = list[int]()
     while counts[-1:] != [0]:
         counts.append(await place.whole.forget_records(TENANT, limit=3))
 
