@@ -177,6 +177,10 @@ cost-tables: setup ## Write the tables of docs/capacity.md again
 bench-lag: setup ## Dispatch lag of N jobs due in the same second (N=1000)
 	@$(PY) -m tests.bench.lag --jobs $(N) $(ARGS)
 
+.PHONY: bench-cold
+bench-cold: setup setup-emulators ## What each handler's cold start costs before its first event, packed as for Lambda (ARGS="--rounds 15 --enforce")
+	@$(PY) -m tests.bench.cold $(ARGS)
+
 .PHONY: bench-worker
 bench-worker: setup $(if $(filter aws both,$(STORE)),setup-emulators) ## What one worker process carries: executions and heartbeats a second, memory (N=1000 STORE=embedded|aws|both)
 	@$(PY) -m tests.bench.worker --jobs $(N) --store $(or $(STORE),embedded) $(ARGS)

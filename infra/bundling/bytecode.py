@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 
 def compile_for_lambda(python_folder: Path, *, python: str) -> bool:
     """Compile in place with that version; whether it was done."""
-    interpreter = _interpreter(python)
+    interpreter = interpreter_of(python)
     if interpreter is None:
         _LOG.warning("python%s is not on this machine: the layer ships without compiled files", python)
         return False
@@ -32,7 +32,7 @@ def compile_for_lambda(python_folder: Path, *, python: str) -> bool:
     return True
 
 
-def _interpreter(python: str) -> str | None:
+def interpreter_of(python: str) -> str | None:
     """The first interpreter of the version that really starts: a version manager's stand-in may not."""
     for candidate in (shutil.which(f"python{python}"), *map(str, _kept_by_pyenv(python))):
         if candidate is not None and _version(candidate) == python:

@@ -11,7 +11,8 @@ import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_lambda as lambda_
 
-from infra.bundling.bytecode import compile_for_lambda
+from infra.bundling.bytecode import compile_for_lambda, interpreter_of
+from infra.bundling.ready_made import bring_ready_made
 from infra.bundling.sources import bundled, content_key, python_files
 from infra.context import ROOT
 from infra.packaging_settings import Packaging
@@ -38,6 +39,8 @@ class CoreRecipe:
             copy = target / path.relative_to(SDK if path.is_relative_to(SDK) else LIBRARY)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
+        if (interpreter := interpreter_of(self._packaging.python)) is not None:
+            bring_ready_made(target, interpreter=interpreter)
         compile_for_lambda(target, python=self._packaging.python)
         return True
 

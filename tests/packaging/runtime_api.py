@@ -1,4 +1,4 @@
-"""Lambda's Runtime API for one function, on the loopback address: it hands events out, one at a time, and takes answers.
+"""Lambda's Runtime API for one function, on the loopback address: it hands out events one by one, and takes answers.
 
 Must not know a function. What it speaks is the protocol that the runtime's client polls (`/2018-06-01/runtime/`).
 """

@@ -125,7 +125,7 @@ def account(unpacked: Mapping[str, Unpacked], ministack: Emulator, at_the_end: C
 
 @pytest.mark.slow
 def test_every_function_is_tried_here(account: Account) -> None:
-    """A function that is added is added to this module as well, and its variables are among those it is started with."""
+    """A function that is added is added to this module as well."""
     assert set(account.unpacked) <= TRIED
 
 

@@ -288,7 +288,9 @@ class FailBody(Shape):
 class Query(BaseModel):
     """The parameters of a list; their values come as text."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True, defer_build=True
+    )
 
     limit: Annotated[int, Field(ge=1, le=limits.LIST_PAGE_MAX)] = limits.LIST_PAGE_DEFAULT
     next_token: Annotated[str, Field(max_length=1_024)] | None = Field(
@@ -315,7 +317,9 @@ class AttentionQuery(Query):
 class WriteQuery(BaseModel):
     """Whether the write is only looked at."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True, defer_build=True
+    )
 
     validate_only: Literal["true", "false"] = Field(
         default="false",
@@ -338,7 +342,7 @@ class EditQuery(WriteQuery):
 class HerdQuery(BaseModel):
     """Which minutes to count, a day of them at most."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     from_at: Moment | None = Field(default=None, alias="from", description="Its minute is the first; now if absent.")
     to: Moment | None = Field(default=None, description="Its minute is not counted any more; a day later if absent.")
@@ -351,4 +355,4 @@ class HerdQuery(BaseModel):
 class NoQuery(BaseModel):
     """No parameters."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)

@@ -40,7 +40,9 @@ class DeadLettersQuery(Wanted, Query):
 class GroupsQuery(Wanted):
     """Which dead executions to group; as for the list, but there are no pages: the biggest groups are shown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True, defer_build=True
+    )
 
     limit: Annotated[int, Field(ge=1, le=limits.LIST_PAGE_MAX)] = limits.LIST_PAGE_DEFAULT
 

@@ -23,7 +23,7 @@ class PoolBody(MayBeAbsent):
 class DeleteQuery(BaseModel):
     """Whether runs that wait in the pool may end with it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     force: Literal["true", "false"] = Field(
         default="false",

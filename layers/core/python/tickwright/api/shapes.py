@@ -34,10 +34,19 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class Shape(BaseModel):
-    """A JSON object with exactly these members."""
+    """A JSON object with exactly these members.
+
+    A model is built when it is asked for the first time: a cold start would build all of them for a request that has
+    one.
+    """
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, alias_generator=to_camel, hide_input_in_errors=True
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        alias_generator=to_camel,
+        hide_input_in_errors=True,
+        defer_build=True,
     )
 
 
