@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.support.builders import TENANT
-from tests.support.faulty import AnswerT, Call, Down, Recorder
+from tests.support.faulty import AnswerT, Call, Down, Interject, Recorder
 from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired, lease_over_ms, work
@@ -268,6 +268,37 @@ async def test_a_holder_stops_when_its_own_clock_says_that_the_lease_may_be_over
 
     assert answer == NotNow(after_ms=world.durations.lease_ms)
     assert stopped_at[0] - began <= world.durations.lease_ms
+
+
+@pytest.mark.sem("SEM-LEASE-4")
+async def test_who_hears_of_a_claim_when_its_lease_is_over_does_not_begin(world: World) -> None:
+    """Its process stood still, or the store was slow: nothing has begun, so nothing is counted, and another may."""
+    hint = await a_hint(world)
+    seen = takes(world, 10_000)
+    frozen = Interject("write", lambda: world.clock.sleep_ms(lease_over_ms(world)), after=True)
+
+    await worked(world, hint, world.a_process(frozen))
+
+    execution = await world.only_execution()
+    assert (seen, world.runner.starts) == ([], [])
+    assert (execution.state, execution.attempt) == (State.RETRY, 0)
+
+
+@pytest.mark.sem("SEM-LEASE-4")
+async def test_who_was_overtaken_before_it_heard_of_its_claim_leaves_the_other_alone(world: World) -> None:
+    """It begins nothing and gives back nothing: the run is another's by then."""
+    hint = await a_hint(world)
+    successor: list[Execution] = []
+
+    async def takes_over() -> None:
+        world.clock.advance(lease_over_ms(world))
+        successor.append(await claimed(world, await world.only_execution(), "worker-2"))
+
+    answer = await worked(world, hint, world.a_process(Interject("write", takes_over, after=True)))
+
+    assert answer == NotNow(after_ms=world.durations.lease_ms)
+    assert world.runner.starts == []
+    assert await world.only_execution() == successor[0]
 
 
 @pytest.mark.sem("SEM-LEASE-4")

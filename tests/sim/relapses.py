@@ -20,6 +20,7 @@ from tickwright.ports.queue import Hint
 from tickwright.services import attempt, change_job, leases, resolve
 from tickwright.services.attempt import Started, Worker
 from tickwright.services.claim import NotNow, Over
+from tickwright.services.keeping import KeptAttempt
 from tickwright.services.kit import Kit
 
 
@@ -99,6 +100,11 @@ def _renewed_in_line() -> None:
     put(leases, "renew", renewed)
 
 
+def _begins_late() -> None:
+    """Who hears of its claim when that lease is over begins all the same, beside whoever has taken over."""
+    put(KeptAttempt, "_came_too_late", lambda _kept: False)
+
+
 RELAPSES: Mapping[str, Callable[[], None]] = {
     "doubled-hint-runs-twice": _doubled_hint_runs_twice,
     "waiting-retry-is-claimed": _waiting_retry_is_claimed,
@@ -107,4 +113,5 @@ RELAPSES: Mapping[str, Callable[[], None]] = {
     "ahead-edit-settles": _ahead_edit_settles,
     "edit-forgets-passed": _edit_forgets_passed,
     "renewed-in-line": _renewed_in_line,
+    "begins-late": _begins_late,
 }

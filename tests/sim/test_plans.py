@@ -44,6 +44,7 @@ SHOWN_BY: Mapping[str, str] = {
     "ahead-edit-settles": "NextTickIsRight",
     "edit-forgets-passed": "NextTickIsRight",
     "renewed-in-line": "TickNotLost",
+    "begins-late": "NoDoubleRun",
 }
 # What no search has met so far: for those the tests of the services and of the domain stand.
 NOT_FOUND = frozenset({"waiting-retry-is-claimed", "dropped-while-taken-off"})

@@ -66,9 +66,11 @@ class KeptAttempt:
     ending: "asyncio.Future[Refusal]" = field(default_factory=asyncio.Future)  # a heartbeat of user code was refused
 
     async def run(self, runner: Runner, definition: Definition) -> UserResult | Refusal:
-        """Run the target until it ends, or until there is a reason to end it."""
+        """Run the target until it ends, or until there is a reason to end it, or not at all."""
         self.lease_sent_ms, self.seen = self.claimed.sent_ms, self.claimed.execution
         self.noted, self.lease_until = self.seen.noted, self.seen.lease_until
+        if self._came_too_late():
+            return NotRun()
         invocation = Invocation(
             execution=self.claimed.execution,
             definition=definition,
@@ -91,6 +93,10 @@ class KeptAttempt:
         finally:
             self.stop.set()
             running.cancel()
+
+    def _came_too_late(self) -> bool:
+        """Whether the claim was on its way for a lease, or its process stood still: somebody else may begin."""
+        return self._lease_is_over()
 
     async def _stopped(self) -> None:
         await self.stop.wait()
@@ -157,9 +163,12 @@ class KeptAttempt:
             if isinstance(answer, Refusal):
                 return answer
             self.lease_sent_ms, self.seen, self.lease_until = sent_ms, answer, answer.lease_until
-        if kit.clock.monotonic_ms() >= self._lease_over_ms():
+        if self._lease_is_over():
             return Refusal(code=Code.LEASE_LOST, detail="The lease may be over by the worker's own clock.")
         return None
+
+    def _lease_is_over(self) -> bool:
+        return self.kit.clock.monotonic_ms() >= self._lease_over_ms()
 
     def _lease_over_ms(self) -> int:
         """When the lease may be over, on the holder's own clock."""
