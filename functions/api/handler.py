@@ -3,6 +3,7 @@
 import asyncio
 import os
 
+from tickwright.api.ahead import build_ahead
 from tickwright.api.call import Api
 from tickwright.api.gateway import Event, reply_of, request_of
 from tickwright.api.service import answer
@@ -27,6 +28,7 @@ _API = Api(
     intake=_INTAKE,
     insists_ms=insists_ms(has_intake=_INTAKE is not None),
 )
+build_ahead(os.environ)
 _RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
 
 

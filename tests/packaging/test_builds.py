@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.bundling.deps_layer import install
+from infra.bundling.deps_layer import REQUIREMENTS, install
 from infra.packaging_settings import LAMBDA
 from tests.packaging.assembly import Packed, functions_of
 
@@ -81,10 +81,16 @@ def test_lambda_s_build_is_for_its_processor_and_nothing_else(of_lambda: Path) -
 
 @pytest.mark.slow
 def test_both_builds_have_the_same_packages(functions: Mapping[str, Packed], of_lambda: Path) -> None:
-    """What was run here is what is deployed, but for the processor."""
+    """What was run here is what is deployed, but for the processor, and for what one Python needs and the other has."""
     (deps,) = {layer for one in functions.values() for layer in one.layers if (layer / "python" / "pydantic").exists()}
 
     here = {path.name for path in (deps / "python").glob("*.dist-info")}
+    there = {path.name for path in of_lambda.glob("*.dist-info")}
+    of_some_pythons = {
+        line.partition("==")[0].replace("-", "_")
+        for line in REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+        if "==" in line and "; python" in line
+    }
 
-    assert here == {path.name for path in of_lambda.glob("*.dist-info")}
+    assert {name for name in here ^ there if name.partition("-")[0] not in of_some_pythons} == set()
     assert any(name.startswith("botocore-") for name in here)
