@@ -122,6 +122,7 @@ semantics: setup ## Write docs/semantics.md again
 test: setup setup-emulators static generated gate ## Everything but the nightly sets
 	@$(PY) -m pytest -n $(JOBS) tests
 	@$(PY) -m tests.sim --seeds $(SEEDS) --jobs $(JOBS)
+	@$(PY) -m tests.deploy
 
 .PHONY: e2e-deploy
 e2e-deploy: setup setup-emulators ## Deploy, use, update, roll back and destroy the app on a local AWS; seconds a phase

@@ -127,5 +127,6 @@ def make_function(endpoint: str, server: str) -> None:
 
 
 def delete_function(endpoint: str) -> None:
-    """Take it away again."""
+    """Take it away again, and what it has said."""
     aws_client("lambda", endpoint).delete_function(FunctionName=FUNCTION)
+    aws_client("logs", endpoint).delete_log_group(logGroupName=f"/aws/lambda/{FUNCTION}")
