@@ -33,7 +33,9 @@ _UNDELIVERED = (
     "Core/PoolsUndelivered",
     "Core/Intake/Undelivered",
 )
-_FLEET = tuple(f"Workers/Fleet/{name}" for name in STAGES["prod"].fleet.services)
+_FLEET = tuple(
+    f"Workers/Fleet/{name}" for name in sorted({name for stage in STAGES.values() for name in stage.fleet.services})
+)
 _ARN = "<AWS::Region>:<AWS::AccountId>"
 _OPEN_METHODS = ("Api/Gateway/Default/v1/health/GET", "Api/Gateway/Default/v1/openapi.json/GET")
 _CLOSED_METHODS = (
