@@ -241,13 +241,23 @@ def test_the_scheduler_decides_what_comes_due_and_hands_over(installation: Insta
 
 
 def test_the_watch_looks_until_its_time_is_nearly_up(installation: Installation) -> None:
-    """And ends by itself, before Lambda ends it."""
+    """And ends by itself, before Lambda ends it: a run that was just decided is to be looked after."""
+    submit(installation, A_JOB | {"schedule": {"runAt": to_rfc3339(installation.kit.clock.now())}}, key="looked-after")
     handler = installation.handler("watch")
     started = installation.kit.clock.monotonic_ms()
     handler.lambda_handler({}, Left(handler.LAST_LOOK_MS + 200))
     took_ms = installation.kit.clock.monotonic_ms() - started
 
     assert 200 <= took_ms < 5_000
+
+
+def test_a_watch_with_nothing_to_look_after_ends_at_once(installation: Installation) -> None:
+    """The next minute's is there before anything can come due."""
+    handler = installation.handler("watch")
+    started = installation.kit.clock.monotonic_ms()
+    handler.lambda_handler({}, Left(handler.LAST_LOOK_MS + 20_000))
+
+    assert installation.kit.clock.monotonic_ms() - started < 10_000
 
 
 def hints(installation: Installation, count: int) -> list[dict[str, str]]:

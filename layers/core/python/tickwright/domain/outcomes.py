@@ -86,7 +86,7 @@ class Refusal:
 NO_SUCH_JOB = Refusal(code=Code.NOT_FOUND, detail="There is no such job; check the jobId.")
 JOB_PENDING = Refusal(
     code=Code.PENDING,
-    detail="It was accepted and may be no job yet: ask again, or send the submission again with its key; that says more.",
+    detail="It was accepted and may be no job yet: ask again, or submit it again with its key; that says more.",
 )
 NO_SUCH_VERSION = Refusal(code=Code.NOT_FOUND, detail="The job has no such version; list its versions.")
 NO_SUCH_ORDER = Refusal(code=Code.NOT_FOUND, detail="There is no such order; it is kept for a week after its end.")

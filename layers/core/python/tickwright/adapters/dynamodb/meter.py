@@ -1,8 +1,8 @@
 """What the store costs: capacity units by table and operation, as DynamoDB itself reports them.
 
 Made for measuring, not for billing. A refused write reports nothing and is charged for its item, here one unit: the
-items that are contended are under 1 KB. A query that finds nothing is charged as one that finds little; the local engine
-says that it costs nothing, so the least that DynamoDB charges is counted here.
+items that are contended are under 1 KB. A query that finds nothing is charged as one that finds little; the local
+engine says that it costs nothing, so the least that DynamoDB charges is counted here.
 """
 
 from collections import Counter
