@@ -112,7 +112,7 @@ def table_definitions() -> dict[str, dict[str, Any]]:
 def queue_definitions() -> dict[str, QueueDefinition]:
     """Every queue of the installation by role.
 
-    The lanes by name, those of the fleet as `fargate-<lane>`, `<role>-undelivered`, `pools-undelivered`, `intake`, `dead`.
+    The lanes by name, of the fleet as `fargate-<lane>`, `<role>-undelivered`, `pools-undelivered`, `intake`, `dead`.
     """
     resources = _resources("Core")
     return {role: _queue(role, resources[logical_id]["Properties"]) for role, logical_id in _QUEUES.items()}
