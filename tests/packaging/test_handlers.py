@@ -6,7 +6,7 @@ A job goes through all of them, with events as AWS sends them; nothing of this r
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -100,7 +100,7 @@ class Account:
 @pytest.fixture(scope="module")
 def account(unpacked: Mapping[str, Unpacked], ministack: Emulator, at_the_end: Closing) -> Iterator[Account]:
     """An installation of this module's own, with a queue that a job's target may be."""
-    installation = replace(install(ministack.endpoint, ministack.endpoint, "packed-"))
+    installation = install(ministack.endpoint, ministack.endpoint, "packed-")
     sqs = aws_client("sqs", ministack.endpoint)
     target = sqs.create_queue(QueueName="packed-target")["QueueUrl"]
     environment = {
@@ -111,7 +111,7 @@ def account(unpacked: Mapping[str, Unpacked], ministack: Emulator, at_the_end: C
         "PYTHONTZPATH": "",
     }
     with in_environment(environment):
-        kit = kit_from_env(environment)
+        kit: Any = kit_from_env(environment)  # it is closed here, which no port knows of
         secret, _ = asyncio.run(make_key(kit, TenantId(TENANT), scopes=list(Scope), label="packed"))
         kit.store.close()
         kit.queue.close()
