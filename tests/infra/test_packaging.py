@@ -62,7 +62,7 @@ def test_each_function_carries_its_own_folder_and_no_other(tmp_path: Path) -> No
     context = context_of_cdk_json(packaging=False)
     build_app(STAGES["dev"], context=context, outdir=str(tmp_path)).synth()
 
-    names = ("api", "authorizer", "claim", "scheduler", "watch", "worker")
+    names = ("api", "authorizer", "claim", "intake", "scheduler", "watch", "worker")
     carried = {
         tuple(sorted(path.name for path in functions.iterdir())) for functions in tmp_path.glob("asset.*/functions")
     }
