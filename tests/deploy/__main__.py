@@ -16,7 +16,7 @@ from typing import Any, Never
 
 from tests.deploy import app, left, next_version
 from tests.deploy.cdk import CDK, Cdk
-from tests.deploy.ground import ROOT, Ground, a_ground, expect, tail, until
+from tests.deploy.ground import ROOT, Ground, a_ground, expect, heed, tail, until
 from tests.deploy.journeys import RUNS_WITHIN_S, Journeys
 from tests.deploy.machine import a_machine, an_image
 from tests.deploy.operator_keys import Operator
@@ -56,8 +56,7 @@ class Phases:
 
 def main() -> int:
     """Play all of it; the exit status."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _end)
+    heed(_end)
     stay_on_this_machine()
     lacks = missing_ministack() or (None if CDK.exists() else "CDK's command line is not installed: make setup")
     if lacks is not None:
@@ -215,8 +214,7 @@ def _told(ground: Ground) -> Iterator[None]:
 
 def _end(number: int, _frame: FrameType | None) -> Never:
     """Leave by the way that cleans up; a second signal changes nothing about that."""
-    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)
+    heed(signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 

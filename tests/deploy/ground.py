@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 from tests.deploy.app import REGION
@@ -74,9 +75,17 @@ def a_ground() -> Iterator[Ground]:
         try:
             yield Ground(aws=aws, folder=folder)
         finally:
+            # From here on nothing is to be done but to clean up, which a signal must not cut off.
+            heed(signal.SIG_IGN)
             aws.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def heed(answer: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
+    """What becomes of a signal to end."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, answer)
 
 
 @contextmanager
