@@ -224,6 +224,33 @@ async def test_a_key_that_is_used_again_after_its_record_was_forgotten_makes_ano
     assert len(await house.world.heads()) == 2
 
 
+@pytest.mark.sem("SEM-INTAKE-1", "SEM-INTAKE-2")
+async def test_what_is_accepted_under_a_key_that_was_forgotten_lands_as_another_job(house: House) -> None:
+    """The old job is no sign that it has landed; the new one has an id of its own, and comes into being once."""
+    acme = await house.client()
+    body = a_job(house.world, schedule={"every": "PT1H"})
+    old = await acme.post("/v1/jobs", body, idempotency_key="k")
+    house.world.clock.advance(3 * 86_400_000)
+    await acme.get("/v1/me")
+    house.mood.is_down = True
+    told = await acme.post("/v1/jobs", body, idempotency_key="k")
+    house.intake.waiting *= 2
+    waiting = list(house.intake.waiting)
+    await house.recover()
+
+    assert await house.land_all() == [True, True]
+    assert len(await house.world.heads()) == 2
+    known = await acme.post("/v1/jobs", body, idempotency_key="k")
+    assert "Idempotent-Replayed" in known.headers
+    house.world.clock.advance(3 * 86_400_000)
+    house.intake.waiting = waiting
+    assert await house.land_all() == [True, True]
+
+    assert (told.status, known.status, house.intake.refused) == (202, 201, [])
+    assert known.json["jobId"] != old.json["jobId"]
+    assert {head.job_id for head in await house.world.heads()} == {old.json["jobId"], known.json["jobId"]}
+
+
 @pytest.mark.sem("SEM-INTAKE-1", "SEM-CATCHUP-1")
 async def test_what_was_accepted_counts_from_then(house: House) -> None:
     """Landed ten minutes late: created when it was accepted; its one-off, due meanwhile, runs, and its record holds."""

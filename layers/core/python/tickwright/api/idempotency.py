@@ -54,6 +54,16 @@ def job_id_of(secret: bytes, tenant_id: TenantId, request: RequestKey) -> JobId:
     """The id that any process gives the job of a request, each time that it is sent; nobody outside can foretell it."""
     of = json.dumps(["job", tenant_id, request.key, request.body_hash]).encode()
     digest = hmac.digest(secret, of, hashlib.sha256)
+    return _job_id(digest)
+
+
+def another_job_id(job_id: JobId, asked_at: Instant) -> JobId:
+    """The id of a job whose request was told an id that is an older job's; the same each time that it is made."""
+    digest = hashlib.sha256(json.dumps(["another", job_id, asked_at]).encode()).digest()
+    return _job_id(digest)
+
+
+def _job_id(digest: bytes) -> JobId:
     return JobId(base64.b32encode(digest[:16]).decode().rstrip("=").lower())
 
 

@@ -6,15 +6,18 @@ Promises: SEM-INTAKE-1, SEM-INTAKE-2.
 
 import contextlib
 import json
+from dataclasses import replace
 
 from tickwright.api.bodies import JobBody, WriteQuery
 from tickwright.api.call import Api, Call
 from tickwright.api.exchange import Caller, Request
+from tickwright.api.idempotency import another_job_id
 from tickwright.api.problems import Refused
 from tickwright.api.shapes import shaped
 from tickwright.api.submissions import Asked, submit_once
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
+from tickwright.domain.jobs import Head
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.tenants import Scope
 from tickwright.ports.faults import Unavailable
@@ -48,6 +51,9 @@ async def land(api: Api, submission: Submission) -> Refusal | None:
     It has to come again after a refusal that is retryable, and after what this raises: the store does not answer.
     """
     there = await api.kit.store.head(submission.job_id)
+    if there is not None and _is_forgotten(there, submission):
+        submission = replace(submission, job_id=another_job_id(submission.job_id, submission.asked_at))
+        there = await api.kit.store.head(submission.job_id)
     if there is not None:
         assert there.tenant_id == submission.tenant_id, "ids of jobs are made from their tenants"
         _note(api.kit, submission, "before")
@@ -62,6 +68,14 @@ async def land(api: Api, submission: Submission) -> Refusal | None:
             )
         return refused.refusal
     return None
+
+
+def _is_forgotten(there: Head, submission: Submission) -> bool:
+    """Whether the job is of a request so long before that the same one, sent again, is a new one and its job another.
+
+    Had it been answered, it would have made one: the id that was told is the old job's, and this one gets its own.
+    """
+    return there.created_at < submission.asked_at - limits.IDEMPOTENCY_S * 1_000
 
 
 async def _land(api: Api, submission: Submission) -> None:
