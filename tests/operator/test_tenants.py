@@ -59,9 +59,9 @@ def test_a_tenant_goes_through_a_pipe(
     exported = run("tenants", "export", "--tenant", "piped")
     lines = capsys.readouterr().out
 
-    def imported(text: str) -> tuple[int, str]:
+    def imported(text: str, tenant: str = "piped") -> tuple[int, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO(text))
-        status = run("tenants", "import")
+        status = run("tenants", "import", "--tenant", tenant)
         said = capsys.readouterr()
         return status, said.out + said.err
 
@@ -70,6 +70,11 @@ def test_a_tenant_goes_through_a_pipe(
     assert imported(lines) == (0, "1 there already\n")
     status, said = imported(lines.splitlines(keepends=True)[0])
     assert (status, "cut off" in said) == (LEFT_OUT, True)
+    status, said = imported(lines, "victim")
+    assert (status, "not of 'victim'" in said) == (LEFT_OUT, True)
+    opening, _, end = lines.splitlines(keepends=True)
+    status, said = imported(opening + end)
+    assert (status, "2 lines before its end, and 1 came" in said) == (LEFT_OUT, True)
     status, said = imported("nonsense\n")
     assert (status, "line 1 was not imported" in said) == (LEFT_OUT, True)
 

@@ -1,17 +1,19 @@
 """A tenant is exported from one installation and imported into another, line by line."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from tests.recovery.places import Installations, Place
-from tests.recovery.test_deletion import submitted
+from tests.recovery.places import Installations, Place, embedded
+from tests.recovery.test_deletion import OTHER, submitted
 from tests.support.builders import TENANT, a_calendar
 from tests.support.steps import HOUR, MINUTE
 from tickwright.adapters.exchange import line_of, record_of
 from tickwright.domain.exports import FORMAT, Closing, JobExport, Opening
-from tickwright.domain.jobs import JobStatus
+from tickwright.domain.ids import JobId
+from tickwright.domain.jobs import Definition, JobStatus
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.transitions import State
 from tickwright.domain.webhooks import FIRST
@@ -59,7 +61,7 @@ async def exported(place: Place, *, with_secrets: bool) -> list[str]:
 
 async def imported(place: Place, lines: list[str]) -> list[Imported | None]:
     """What came of each line."""
-    return [await import_record(place.world.kit, record_of(line)) for line in lines]
+    return [await import_record(place.world.kit, TENANT, record_of(line)) for line in lines]
 
 
 @pytest.mark.sem("SEM-TENANT-4")
@@ -154,12 +156,71 @@ async def test_a_name_that_another_job_has_keeps_an_exported_job_out(installatio
 
 @pytest.mark.parametrize(
     "line",
-    ['["job"]', '{"kind":"spell"}', "{", f'{{"kind":"tenant","tenant_id":"a","exported_at":1,"form":{FORMAT + 1}}}'],
+    [
+        '["job"]',
+        '{"kind":"spell"}',
+        '{"kind":[]}',
+        "{",
+        "[" * 100_000,
+        f'{{"kind":"tenant","tenant_id":"a","exported_at":1,"form":{FORMAT + 1}}}',
+    ],
 )
 def test_a_line_of_something_else_is_refused(line: str) -> None:
     """In words, before anything is written."""
     with pytest.raises(ValueError, match=r"\w"):
         record_of(line)
+
+
+async def test_no_record_of_an_import_reaches_another_tenant(installations: Installations) -> None:
+    """Each line of one tenant's export is refused for another, and nothing of it is written."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    lines = await exported(first, with_secrets=True)
+    before = await installations.stored(second)
+
+    made = [await import_record(second.world.kit, OTHER, record_of(line)) for line in lines]
+
+    assert made == [Imported.FOREIGN] * (len(lines) - 1) + [None]
+    assert await installations.stored(second) == before
+
+
+def _with_version(export: JobExport, changed: Callable[[Definition], Definition]) -> JobExport:
+    return replace(export, definitions=tuple(map(changed, export.definitions)))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        pytest.param(lambda one: replace(one, head=replace(one.head, tenant_id=OTHER)), id="the head of another's"),
+        pytest.param(
+            lambda one: _with_version(one, lambda was: replace(was, tenant_id=OTHER)), id="versions of another's"
+        ),
+        pytest.param(
+            lambda one: _with_version(one, lambda was: replace(was, job_id=JobId("b" * 26))),
+            id="versions of another job",
+        ),
+        pytest.param(
+            lambda one: _with_version(one, lambda was: replace(was, version=9)), id="a version that is not counted"
+        ),
+        pytest.param(lambda one: replace(one, definitions=one.definitions * 2), id="a version twice"),
+        pytest.param(lambda one: replace(one, definitions=()), id="no version at all"),
+        pytest.param(
+            lambda one: replace(one, head=replace(one.head, job_id=JobId("../victim"))), id="an id that is none"
+        ),
+    ],
+)
+async def test_a_job_that_does_not_hold_together_is_not_imported(forged: Callable[[JobExport], JobExport]) -> None:
+    """Whichever of its parts names another tenant, job or version."""
+    async with embedded() as made:
+        await submitted(made.first, TENANT, schedule={"every": "PT1H"})
+        lines = await exported(made.first, with_secrets=True)
+        (export,) = [one for one in map(record_of, lines) if isinstance(one, JobExport)]
+        before = await made.stored(made.second)
+
+        came = await import_record(made.second.world.kit, TENANT, forged(export))
+
+        assert came is Imported.FOREIGN
+        assert await made.stored(made.second) == before
 
 
 async def test_an_export_says_how_many_records_it_has(installations: Installations) -> None:

@@ -40,10 +40,14 @@ def line_of(record: Record) -> str:
 
 def record_of(line: str) -> Record:
     """The record of a line; ValueError says what is wrong with it."""
-    members = json.loads(line)
-    if not isinstance(members, dict) or members.get("kind") not in _KINDS:
+    try:
+        members = json.loads(line)
+    except RecursionError as fault:
+        raise ValueError("it is nested too deeply for a line of an export") from fault
+    kind = members.pop("kind", None) if isinstance(members, dict) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError("it is no line of an export")
-    adapter = _KINDS[members.pop("kind")]
+    adapter = _KINDS[kind]
     record: Record = adapter.validate_json(json.dumps(members))
     if isinstance(record, Opening) and record.form > FORMAT:
         raise ValueError(f"its form is {record.form}, and this program knows up to {FORMAT}: update it")

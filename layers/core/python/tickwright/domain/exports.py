@@ -5,10 +5,10 @@ Promise: SEM-TENANT-4.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, assert_never
 
 from tickwright.domain.hidden import hidden_in
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import TenantId, is_job_id
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobStatus
 from tickwright.domain.lanes import bucket_of
@@ -55,6 +55,41 @@ class Closing:
 
 
 Record = Opening | CalendarVersion | Pool | Rotation | JobExport | Closing
+
+
+def misfit(record: Record, tenant_id: TenantId) -> str | None:
+    """Why a record is none of this tenant's: whoever wrote the lines may have changed any of them."""
+    match record:
+        case Closing():
+            return None
+        case JobExport():
+            return _misfit_of_job(record, tenant_id)
+        case CalendarVersion():
+            owner = record.calendar.tenant_id
+        case Opening() | Pool() | Rotation():
+            owner = record.tenant_id
+        case _:
+            assert_never(record)
+    return None if owner == tenant_id else _anothers(owner, tenant_id)
+
+
+def _misfit_of_job(export: JobExport, tenant_id: TenantId) -> str | None:
+    """A head and versions of one job, those among them that it runs by."""
+    head, versions = export.head, {one.version for one in export.definitions}
+    owners = {head.tenant_id, *(one.tenant_id for one in export.definitions)}
+    if owners != {tenant_id}:
+        return _anothers(min(owners - {tenant_id}), tenant_id)
+    if not is_job_id(head.job_id):
+        return "its jobId is none"
+    if any(one.job_id != head.job_id for one in export.definitions):
+        return "a version in it is another job's"
+    if len(versions) < len(export.definitions) or not all(1 <= one <= head.newest_version for one in versions):
+        return "its versions are not those that its head counts"
+    return None if {head.definition_version, head.newest_version} <= versions else "it lacks the version it runs by"
+
+
+def _anothers(owner: str, tenant_id: TenantId) -> str:
+    return f"it is of the tenant {owner!r}, not of {tenant_id!r}"
 
 
 def without_secret_values(export: JobExport) -> JobExport:

@@ -8,7 +8,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 
-from tickwright.domain.exports import Closing
+from tickwright.domain.exports import Closing, Opening, Record, misfit
+from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import to_rfc3339
 from tickwright.operator.commands import Command
 from tickwright.operator.keys import add_tenant
@@ -39,29 +40,43 @@ async def _export(installed: Installed, asked: Namespace) -> int:
 
 # --- import ------------------------------------------------------------------------------------------------------
 def _add_import(parser: ArgumentParser) -> None:
+    add_tenant(parser)
     parser.epilog = "Reads the lines of an export from standard input."
 
 
-async def _import(installed: Installed, _asked: Namespace) -> int:
-    """One line after the other; a line that cannot be read ends it, and what was made before it stays."""
+async def _import(installed: Installed, asked: Namespace) -> int:
+    """One line after the other; a line that is none of this tenant's ends it, and what was made before it stays."""
     came: Counter[str] = Counter()
     is_whole, is_complete = False, True
     for number, line in enumerate(sys.stdin, 1):
         try:
-            record = record_of(line)
+            record = _read(line, number, asked.tenant)
         except ValueError as fault:
             print(f"tickwright: line {number} was not imported: {str(fault)[:300]}", file=sys.stderr)
+            is_whole = False
             break
         is_whole = isinstance(record, Closing)
-        if (made := await import_record(installed.kit, record)) is not None:
+        if (made := await import_record(installed.kit, asked.tenant, record)) is not None:
             came[made.value] += 1
-            is_complete &= made not in {Imported.NAME_TAKEN, Imported.REFUSED}
+            is_complete &= made in {Imported.MADE, Imported.THERE, Imported.PAUSED}
             if made not in {Imported.MADE, Imported.THERE}:
                 print(f"line {number}: {made.value}", file=sys.stderr)
     print("; ".join(f"{count} {what}" for what, count in sorted(came.items())) or "nothing was imported")
     if not is_whole:
         print("tickwright: the export has no end: it was cut off; repeat it, and the import", file=sys.stderr)
     return 0 if is_whole and is_complete else LEFT_OUT
+
+
+def _read(line: str, number: int, tenant_id: TenantId) -> Record:
+    """The record of a line in its place; ValueError says why it may not be imported."""
+    record = record_of(line)
+    if (why := misfit(record, tenant_id)) is not None:
+        raise ValueError(why)
+    if isinstance(record, Opening) is not (number == 1):
+        raise ValueError("an export begins with the line of its tenant, and has one alone")
+    if isinstance(record, Closing) and record.records != number - 1:
+        raise ValueError(f"the export had {record.records} lines before its end, and {number - 1} came")
+    return record
 
 
 # --- delete ------------------------------------------------------------------------------------------------------

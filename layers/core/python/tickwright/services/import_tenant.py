@@ -10,7 +10,8 @@ from typing import assert_never
 
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.heads import PutDefinition, PutHead
-from tickwright.domain.exports import CalendarVersion, Closing, JobExport, Opening, Record, imported_head
+from tickwright.domain.exports import CalendarVersion, Closing, JobExport, Opening, Record, imported_head, misfit
+from tickwright.domain.ids import TenantId
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.pools import Pool, standing
 from tickwright.domain.tenants import NameRecord, PutName
@@ -29,10 +30,13 @@ class Imported(Enum):
     PAUSED = "made, and paused: it lacks its secrets"
     NAME_TAKEN = "not made: another job has its name"
     REFUSED = "not made"
+    FOREIGN = "not made: it is not of this tenant, or does not hold together"
 
 
-async def import_record(kit: Kit, record: Record) -> Imported | None:
-    """One record, in the order of the export; None of those that stand for nothing."""
+async def import_record(kit: Kit, tenant_id: TenantId, record: Record) -> Imported | None:
+    """One record of this tenant, in the order of the export; None of those that stand for nothing."""
+    if misfit(record, tenant_id) is not None:
+        return Imported.FOREIGN
     match record:
         case Opening() | Closing():
             return None
