@@ -274,6 +274,25 @@ async def test_what_was_accepted_counts_from_then(house: House) -> None:
     assert (known.status, known.json["jobId"]) == (201, told.json["jobId"])
 
 
+@pytest.mark.sem("SEM-INTAKE-2")
+async def test_what_lands_days_late_is_one_job_with_its_repeats(house: House) -> None:
+    """Redriven on the third day: its record counts from then, and a repeat after it has the job that has landed."""
+    acme = await house.client()
+    await acme.get("/v1/me")
+    house.mood.is_down = True
+    body = a_job(house.world, name="nightly")
+    told = await acme.post("/v1/jobs", body, idempotency_key="k")
+    house.world.clock.advance(3 * 86_400_000)
+    await house.recover()
+
+    assert await house.land_all() == [True]
+    house.world.clock.advance(86_400_000)
+    known = await acme.post("/v1/jobs", body, idempotency_key="k")
+
+    assert (known.status, known.json["jobId"]) == (201, told.json["jobId"])
+    assert [head.job_id for head in await house.world.heads()] == [told.json["jobId"]]
+
+
 @pytest.mark.sem("SEM-INTAKE-1")
 async def test_what_is_refused_as_it_lands_is_set_aside_and_a_repeat_says_why(house: House) -> None:
     """Two accepted jobs of one name: one lands; the other's refusal is what its client gets by asking again."""

@@ -143,14 +143,17 @@ def _writes(kit: Kit, head: Head, definition: Definition, request: RequestKey) -
 
 
 def note_of(kit: Kit, tenant_id: TenantId, request: RequestKey, job_id: JobId, *, answer: str) -> IdempotencyRecord:
-    """The record of a request, to be written with what it creates."""
+    """The record of a request, to be written with what it creates.
+
+    It counts from now, also where the request was accepted before: one that lands late is repeated after that.
+    """
     return IdempotencyRecord(
         tenant_id=tenant_id,
         key=request.key,
         body_hash=request.body_hash,
         job_id=job_id,
         answer=answer,
-        expires_at=Instant((request.asked_at or kit.clock.now()) + limits.IDEMPOTENCY_S * 1_000),
+        expires_at=Instant(kit.clock.now() + limits.IDEMPOTENCY_S * 1_000),
         token=kit.entropy.token(),
     )
 
