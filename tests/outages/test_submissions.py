@@ -251,6 +251,25 @@ async def test_what_is_accepted_under_a_key_that_was_forgotten_lands_as_another_
     assert {head.job_id for head in await house.world.heads()} == {old.json["jobId"], known.json["jobId"]}
 
 
+@pytest.mark.sem("SEM-INTAKE-2")
+async def test_a_repeat_under_a_forgotten_key_that_overtakes_the_landing_has_the_only_new_job(house: House) -> None:
+    """The client asked again first, and knows its job's id: the landing finds that, and nothing is set aside."""
+    acme = await house.client()
+    body = a_job(house.world, schedule={"every": "PT1H"})
+    old = await acme.post("/v1/jobs", body, idempotency_key="k")
+    house.world.clock.advance(3 * 86_400_000)
+    await acme.get("/v1/me")
+    house.mood.is_down = True
+    await acme.post("/v1/jobs", body, idempotency_key="k")
+    await house.recover()
+    new = await acme.post("/v1/jobs", body, idempotency_key="k")
+
+    assert await house.land_all() == [True]
+
+    assert house.intake.refused == []
+    assert {head.job_id for head in await house.world.heads()} == {old.json["jobId"], new.json["jobId"]}
+
+
 @pytest.mark.sem("SEM-INTAKE-1", "SEM-CATCHUP-1")
 async def test_what_was_accepted_counts_from_then(house: House) -> None:
     """Landed ten minutes late: created when it was accepted; its one-off, due meanwhile, runs, and its record holds."""
@@ -291,6 +310,27 @@ async def test_what_lands_days_late_is_one_job_with_its_repeats(house: House) ->
 
     assert (known.status, known.json["jobId"]) == (201, told.json["jobId"])
     assert [head.job_id for head in await house.world.heads()] == [told.json["jobId"]]
+
+
+@pytest.mark.sem("SEM-INTAKE-1")
+async def test_a_repeat_whose_job_has_another_id_than_it_was_told_is_set_aside_with_that(house: House) -> None:
+    """The job was made before there was an intake, so under an id of chance; its repeat, in an outage, was told one."""
+    acme = await house.client()
+    body = a_job(house.world)
+    before = at_another(acme, house.another(intake=None))
+    made = await before.post("/v1/jobs", body, idempotency_key="k")
+    await acme.get("/v1/me")
+    house.mood.is_down = True
+    told = await acme.post("/v1/jobs", body, idempotency_key="k")
+    await house.recover()
+
+    assert await house.land_all() == [True]
+
+    ((set_aside, refusal),) = house.intake.refused
+    assert (told.status, set_aside.job_id) == (202, told.json["jobId"])
+    assert told.json["jobId"] != made.json["jobId"]
+    assert made.json["jobId"] in refusal.detail
+    assert [head.job_id for head in await house.world.heads()] == [made.json["jobId"]]
 
 
 @pytest.mark.sem("SEM-INTAKE-1")

@@ -17,8 +17,9 @@ from tickwright.api.shapes import shaped
 from tickwright.api.submissions import Asked, submit_once
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
+from tickwright.domain.ids import JobId
 from tickwright.domain.jobs import Head
-from tickwright.domain.outcomes import Refusal
+from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.tenants import Scope
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.intake import Arrived, Intake, Submission
@@ -38,8 +39,12 @@ async def settle_arrival(api: Api, intake: Intake, arrived: Arrived) -> bool:
         if not refusal.retryable:
             await intake.set_aside(arrived.submission, refusal)
             return True
-    except Unavailable:
-        pass
+    except Unavailable as fault:
+        api.kit.emit(EventName.STORE_FAULT, jobId=arrived.submission.job_id, fault=type(fault).__name__)
+    except Exception as fault:  # noqa: BLE001 - a bug of ours, or a right that lacks: the others of the batch land
+        about = {"jobId": arrived.submission.job_id, "fault": type(fault).__name__, "detail": str(fault)[:500]}
+        api.kit.emit(EventName.LOOP_BROKE, **about)
+    _note_wait(api.kit, arrived.submission)
     with contextlib.suppress(Unavailable):  # then it comes when its visibility ends
         await intake.show_again(arrived, after_ms=limits.LANDING_AGAIN_MS)
     return False
@@ -51,7 +56,8 @@ async def land(api: Api, submission: Submission) -> Refusal | None:
     It has to come again after a refusal that is retryable, and after what this raises: the store does not answer.
     """
     there = await api.kit.store.head(submission.job_id)
-    if there is not None and _is_forgotten(there, submission):
+    told_anothers = there is not None and _is_forgotten(there, submission)
+    if told_anothers:
         submission = replace(submission, job_id=another_job_id(submission.job_id, submission.asked_at))
         there = await api.kit.store.head(submission.job_id)
     if there is not None:
@@ -59,7 +65,7 @@ async def land(api: Api, submission: Submission) -> Refusal | None:
         _note(api.kit, submission, "before")
         return None
     try:
-        await _land(api, submission)
+        await _land(api, submission, told_anothers=told_anothers)
     except Refused as refused:
         if not refused.refusal.retryable:
             code = refused.refusal.code.value
@@ -70,6 +76,12 @@ async def land(api: Api, submission: Submission) -> Refusal | None:
     return None
 
 
+def _of_another_id(told: JobId, made: JobId) -> Refusal:
+    """The request had made its job before, under an id that was not made from it: whoever was told this one is told."""
+    detail = f"The same request has created job {made} before; no job has the id {told}, which was told for it."
+    return Refusal(code=Code.IDEMPOTENCY_KEY_REUSED, detail=detail)
+
+
 def _is_forgotten(there: Head, submission: Submission) -> bool:
     """Whether the job is of a request so long before that the same one, sent again, is a new one and its job another.
 
@@ -78,12 +90,15 @@ def _is_forgotten(there: Head, submission: Submission) -> bool:
     return there.created_at < submission.asked_at - limits.IDEMPOTENCY_S * 1_000
 
 
-async def _land(api: Api, submission: Submission) -> None:
+async def _land(api: Api, submission: Submission, *, told_anothers: bool) -> None:
     call = _call(api, submission)
     request = RequestKey(key=submission.key, body_hash=submission.body_hash, asked_at=submission.asked_at)
     body = shaped(JobBody, call.value)
     asked = Asked(body=body, request=request, job_id=submission.job_id, at=submission.asked_at)
     submitted = await submit_once(call, asked)
+    if submitted.head.job_id != submission.job_id and not told_anothers:
+        raise Refused(_of_another_id(submission.job_id, submitted.head.job_id))
+    submission = replace(submission, job_id=submitted.head.job_id)
     _note(api.kit, submission, "repeated" if submitted.replayed else "now")
 
 
@@ -103,6 +118,14 @@ def _call(api: Api, submission: Submission) -> Call:
 
 
 def _note(kit: Kit, submission: Submission, how: str) -> None:
-    waited_ms = float(max(0, kit.clock.now() - submission.asked_at))
     about = {"jobId": submission.job_id, "tenantId": submission.tenant_id, "how": how}
-    kit.emit(EventName.SUBMISSION_LANDED, measured={"waitedMs": waited_ms}, **about)
+    kit.emit(EventName.SUBMISSION_LANDED, measured=_waited(kit, submission), **about)
+
+
+def _note_wait(kit: Kit, submission: Submission) -> None:
+    about = {"jobId": submission.job_id, "tenantId": submission.tenant_id}
+    kit.emit(EventName.SUBMISSION_WAITS, measured=_waited(kit, submission), **about)
+
+
+def _waited(kit: Kit, submission: Submission) -> dict[str, float]:
+    return {"waitedMs": float(max(0, kit.clock.now() - submission.asked_at))}
