@@ -6,6 +6,7 @@ from tests.recovery.places import Installations, Place, embedded
 from tests.support.builders import TENANT
 from tests.support.steps import MINUTE
 from tickwright.domain.attempts import Success
+from tickwright.domain.changes.executions import Insert
 from tickwright.domain.epochs import FIRST_ERA
 from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
@@ -102,6 +103,27 @@ async def test_without_a_raised_base_a_zombie_would_be_believed(installations: I
     believed = await report_success(second.world.kit, TENANT, zombie.ref.id, epoch=zombie.lease_epoch, result=None)
 
     assert isinstance(believed, Execution)
+
+
+@pytest.mark.sem("SEM-EPOCH-1")
+async def test_a_link_that_was_not_cut_would_hand_out_an_epoch_of_the_base_twice() -> None:
+    """The control of the procedure's first step: a row of the old Region comes over a claim of the new one."""
+    async with embedded() as made:
+        first, second = made.first, made.second
+        await grown(first)
+        await made.copied()
+        second.begin_above()
+        (row,) = [row for row in await second.rows() if row.ref == first.held[0].ref]
+        first.world.clock.advance(first.world.durations.lease_ms + 3_000)
+        await second.hold(row)
+        await first.hold(row)
+
+        await second.world.forget(second.held[0])
+        await second.world.kit.store.write(Insert(execution=first.held[-1]))
+        second.world.clock.advance(second.world.durations.lease_ms + 3_000)
+        await second.hold(first.held[-1])
+
+        assert second.held[0].lease_epoch == second.held[1].lease_epoch == second.world.kit.era.base + 1
 
 
 @pytest.mark.sem("SEM-RECOVERY-1")
