@@ -9,6 +9,7 @@ from typing import Any
 from tickwright.api.call import Api
 from tickwright.api.landing import settle_arrival
 from tickwright.domain.allowed_targets import allowed_from_json
+from tickwright.domain.events import EventName
 from tickwright.wiring.aws import kit_from_env
 from tickwright.wiring.intake import arrived_of, intake_from_env
 
@@ -32,7 +33,8 @@ async def _land_all(records: Sequence[Record]) -> list[str]:
     landed = await asyncio.gather(*(_is_done(record) for record in records), return_exceptions=True)
     again = [(record, done) for record, done in zip(records, landed, strict=True) if done is not True]
     for record, done in again:
-        if isinstance(done, BaseException):  # a bug of ours: the others of the batch have landed
+        if isinstance(done, BaseException):  # not even its time of coming again could be set: it comes all the same
+            _API.kit.emit(EventName.LOOP_BROKE, fault=type(done).__name__, detail=str(done)[:500])
             _LOG.error("message %s did not land", record["messageId"], exc_info=done)
     return [record["messageId"] for record, _ in again]
 
@@ -40,4 +42,7 @@ async def _land_all(records: Sequence[Record]) -> list[str]:
 async def _is_done(record: Record) -> bool:
     assert _INTAKE is not None, "the environment of this function names the intake"
     arrived = arrived_of(record)
-    return arrived is not None and await settle_arrival(_API, _INTAKE, arrived)
+    if arrived is None:
+        _API.kit.emit(EventName.LOOP_BROKE, fault="NoSubmission", detail=record["messageId"])
+        return False
+    return await settle_arrival(_API, _INTAKE, arrived)

@@ -39,24 +39,38 @@ def ring_for_lanes(alarms: Alarms, settings: AlarmSettings, *, queues: Queues, s
             runbook=Runbook.HINTS_GROW_OLD,
             says=f"A hint of the lane {lane} is {age_s} s old, or older.",
         )
+    # Late starts say nothing where nothing starts; and hints of the fleet are as old as its longest run, twelve hours.
+    for lane, queue in queues.lanes.items():
+        _ring_for_nobody(alarms, f"LaneUnserved{lane.capitalize()}", queue, whose=f"the lane {lane}")
     for lane, queue in queues.fargate_lanes.items():
-        # Hints of the fleet are as old as its longest run, twelve hours: their age says nothing.
-        alarms.ring(
-            f"FleetUnserved{lane.capitalize()}",
-            Condition(metric=measures.unserved(queue), threshold=1, of=_UNSERVED_MINUTES, periods=_UNSERVED_MINUTES),
-            runbook=Runbook.NOBODY_SERVES_A_LANE,
-            says=f"Hints of the fleet's lane {lane} wait, and none was taken for {_UNSERVED_MINUTES} minutes.",
-        )
+        _ring_for_nobody(alarms, f"FleetUnserved{lane.capitalize()}", queue, whose=f"the fleet's lane {lane}")
 
 
-def ring_for_the_intake(alarms: Alarms, settings: AlarmSettings, intake: sqs.IQueue) -> None:
-    """What was accepted while the store did not answer, and does not land."""
+def _ring_for_nobody(alarms: Alarms, construct_id: str, queue: sqs.IQueue, *, whose: str) -> None:
+    alarms.ring(
+        construct_id,
+        Condition(metric=measures.unserved(queue), threshold=1, of=_UNSERVED_MINUTES, periods=_UNSERVED_MINUTES),
+        runbook=Runbook.NOBODY_SERVES_A_LANE,
+        says=f"Hints of {whose} wait, and none was taken for {_UNSERVED_MINUTES} minutes.",
+    )
+
+
+def ring_for_the_intake(alarms: Alarms, settings: AlarmSettings, *, intake: sqs.IQueue, stage: str) -> None:
+    """What was accepted while the store did not answer, and does not land: nobody takes it, or it comes back."""
     age = measures.of_queue(intake, _AGE, statistic="Maximum")
     alarms.ring(
         "OldestSubmission",
         Condition(metric=age, threshold=settings.oldest_submission_s, of=3, periods=3),
         runbook=Runbook.SUBMISSIONS_WAIT,
-        says=f"A submission was accepted {settings.oldest_submission_s} s ago, or before, and is not in the store yet.",
+        says=f"A submission was accepted {settings.oldest_submission_s} s ago, or before, and nobody takes it.",
+    )
+    # The age above is of what was not taken yet: SQS leaves out what came three times and was not deleted.
+    waited = measures.own("SubmissionWait", stage=stage, statistic="Maximum", period=FIVE_MINUTES)
+    alarms.ring(
+        "SubmissionComesBack",
+        Condition(metric=waited, threshold=settings.oldest_submission_s * 1_000),
+        runbook=Runbook.SUBMISSIONS_WAIT,
+        says=f"A submission that was accepted {settings.oldest_submission_s} s ago, or before, did not land once more.",
     )
 
 

@@ -44,7 +44,7 @@ class ObservabilityStack(cdk.Stack):
         alarms = Alarms(self, thresholds)
         ring_for_lanes(alarms, thresholds, queues=queues, stage=stage)
         ring_for_what_is_lost_sight_of(alarms, thresholds, dead=queues.dead_executions, undelivered=core.undelivered)
-        ring_for_the_intake(alarms, thresholds, queues.intake)
+        ring_for_the_intake(alarms, thresholds, intake=queues.intake, stage=stage)
         ring_for_loops(alarms, stage=stage, watch=core.watch)
         ring_for_trouble(alarms, thresholds, stage=stage)
         ring_for_functions(alarms, thresholds, functions)

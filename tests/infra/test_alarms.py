@@ -18,6 +18,7 @@ from infra.policy.templates import Templates
 from infra.settings import LANES, STAGES, Settings
 from tests.infra.conftest import Synthesise
 from tickwright.adapters.telemetry import metrics as written
+from tickwright.domain.limits import LANDING_AGAIN_MS
 
 PROD = STAGES["prod"]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -63,7 +64,7 @@ def say_nothing(resources: Resources) -> None:
 
 BROKEN: dict[str, tuple[str, Callable[[Resources], None]]] = {
     "alarm-runbook": ("", say_nothing),
-    "alarm-queue of a lane": ("QueueHigh", without_alarms_on("OldestHintHigh")),
+    "alarm-queue of a lane": ("QueueHigh", without_alarms_on("(OldestHint|LaneUnserved)High")),
     "alarm-queue of the fleet": ("QueueFargateLow", without_alarms_on("FleetUnservedLow")),
     "alarm-queue of what was given up": ("QueueNormalUndelivered", without_alarms_on("NormalUndelivered")),
     "alarm-queue of the dead": ("QueueDeadExecutions", without_alarms_on("DeadLetters")),
@@ -154,6 +155,20 @@ def test_a_start_that_is_a_second_late_rings_in_the_lanes_that_promise_it(prod: 
     assert "DispatchLagBackfill" not in alarms
 
 
+def test_a_lane_that_nobody_polls_rings_within_minutes_in_each_pool(prod: Templates) -> None:
+    """Nothing starts there, so no start is late; and a hint is old after half an hour, or after a day."""
+    alarms = alarms_of(prod)
+
+    for lane in LANES:
+        for pool in ("Lane", "Fleet"):
+            alarm = alarms[f"{pool}Unserved{lane.capitalize()}"]
+            assert alarm["DatapointsToAlarm"] == alarm["EvaluationPeriods"] == 10
+            assert {each["MetricName"] for each in measured(alarm)} == {
+                "ApproximateNumberOfMessagesVisible",
+                "NumberOfMessagesReceived",
+            }
+
+
 def test_silence_rings_where_something_has_to_be_heard_and_nowhere_else(prod: Templates) -> None:
     """A scheduler without a pulse is an outage; a lane without work is none."""
     missing = {name: alarm["TreatMissingData"] for name, alarm in alarms_of(prod).items()}
@@ -161,6 +176,16 @@ def test_silence_rings_where_something_has_to_be_heard_and_nowhere_else(prod: Te
     breaching = {name for name, treated in missing.items() if treated == "breaching"}
     assert breaching == {"SchedulerSilent", "WatchSilent"}
     assert {missing[name] for name in set(missing) - breaching} == {"notBreaching"}
+
+
+@pytest.mark.sem("SEM-INTAKE-1")
+def test_a_submission_that_comes_back_rings_though_sqs_no_longer_tells_its_age(prod: Templates) -> None:
+    """By what the function says at each landing that failed: every 30 s, in each period of the alarm."""
+    alarm = alarms_of(prod)["SubmissionComesBack"]
+
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == (NAMESPACE, "SubmissionWait", "Maximum")
+    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (PROD.alarms.oldest_submission_s * 1_000, 1)
+    assert alarm["Period"] * 1_000 > LANDING_AGAIN_MS
 
 
 def test_a_key_that_is_refused_is_no_failure_of_the_authorizer(prod: Templates) -> None:

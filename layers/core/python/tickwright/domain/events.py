@@ -50,6 +50,7 @@ class EventName(Enum):
     PROTECTION_REFUSED = "protection_refused"  # a machine may be taken away while it has runs; labels: step, reason
     SUBMISSION_ACCEPTED = "submission_accepted"  # into the intake: the store does not answer
     SUBMISSION_LANDED = "submission_landed"  # out of the intake; measurement: waitedMs; label: how
+    SUBMISSION_WAITS = "submission_waits"  # did not land, and comes again; measurement: waitedMs since its acceptance
     SUBMISSION_REFUSED = "submission_refused"  # as it landed, and set aside; label: code
     COPY_SHOWN = "copy_shown"  # a status was answered from a copy, marked stale; measurement: ageMs
     CACHE_FAULT = "cache_fault"  # label: fault

@@ -57,6 +57,10 @@ OF_TROUBLE = {
     EventName.SCHEDULE_DISAGREEMENT: _BUG,
     EventName.STORE_FAULT: _FAULT,
     EventName.QUEUE_FAULT: _FAULT,
+    # Since SQS leaves a message out of its ages that has come a few times and was not deleted.
+    EventName.SUBMISSION_WAITS: Measured(
+        metrics=(Metric(name="SubmissionWait", unit="Milliseconds", measured="waitedMs"),)
+    ),
 }
 # A scheduler that is alive serves buckets each second.
 OF_BUCKETS = {
