@@ -11,6 +11,7 @@ from tests.recovery.test_deletion import OTHER, submitted
 from tests.support.builders import TENANT, a_calendar
 from tests.support.steps import HOUR, MINUTE
 from tickwright.adapters.exchange import line_of, record_of
+from tickwright.domain.changes.heads import PutDefinition
 from tickwright.domain.exports import FORMAT, Closing, JobExport, Opening
 from tickwright.domain.ids import JobId
 from tickwright.domain.jobs import Definition, JobStatus
@@ -138,6 +139,65 @@ async def test_no_secret_leaves_unless_it_was_asked_for(installations: Installat
     second.world.clock.advance(HOUR)
     await second.play(60)
     assert len([row for row in await second.rows() if row.job_id == head.job_id]) == 1
+
+
+@pytest.mark.sem("SEM-TENANT-4")
+async def test_an_import_that_died_over_masks_lets_no_job_run_with_them(installations: Installations) -> None:
+    """Its versions stand without a head: whatever is imported after, the job is paused until it has its secret."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    (masks,) = [one for one in await jobs_exported(first, with_secrets=False) if one.lacks_secrets]
+    (whole,) = [one for one in await jobs_exported(first, with_secrets=True) if one.head.job_id == masks.head.job_id]
+    kit = second.world.kit
+    for definition in masks.definitions:
+        await kit.store.write(PutDefinition(definition=definition))
+
+    came = await import_record(kit, TENANT, whole)
+
+    head = await kit.store.head(whole.head.job_id)
+    assert came is Imported.PAUSED
+    assert head is not None
+    assert (head.status, head.next_run_at) == (JobStatus.PAUSED, None)
+
+
+async def test_a_job_is_not_imported_over_the_versions_of_another_import(installations: Installations) -> None:
+    """They are not its own, and nobody may run them under its head: it is told."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    export = (await jobs_exported(first, with_secrets=True))[0]
+    other = replace(export.definitions[0], spec=replace(export.definitions[0].spec, payload='"another"'))
+    kit = second.world.kit
+    await kit.store.write(PutDefinition(definition=other))
+
+    came = await import_record(kit, TENANT, export)
+
+    assert came is Imported.DIFFERS
+    assert await kit.store.head(export.head.job_id) is None
+
+
+async def jobs_exported(place: Place, *, with_secrets: bool) -> list[JobExport]:
+    """The jobs of an export."""
+    records = map(record_of, await exported(place, with_secrets=with_secrets))
+    return [record for record in records if isinstance(record, JobExport)]
+
+
+@pytest.mark.sem("SEM-TENANT-4")
+async def test_a_calendar_that_stands_gets_no_version_from_an_import(installations: Installations) -> None:
+    """So its tenant may go on to write it, however far the exported one had come meanwhile."""
+    first, second = installations.first, installations.second
+    await furnished(first)
+    await imported(second, await exported(first, with_secrets=True))
+    content = replace(a_calendar().content, weekdays=("mon",))
+    for _ in range(2):
+        content = replace(content, weekdays=(*content.weekdays, "tue"))
+        assert not isinstance(await put_calendar(first.world.kit, TENANT, "holidays", content, None), Refusal)
+    await imported(second, await exported(first, with_secrets=True))
+
+    put = await put_calendar(second.world.kit, TENANT, "holidays", content, None)
+
+    assert not isinstance(put, Refusal)
+    kept = await second.world.kit.store.calendar_versions(TENANT, "holidays", [1, 2, 3, 4])
+    assert sorted(kept) == [1, 2, 3]
 
 
 async def test_a_name_that_another_job_has_keeps_an_exported_job_out(installations: Installations) -> None:

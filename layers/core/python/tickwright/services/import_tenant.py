@@ -5,19 +5,30 @@ before it, and its name with it. Promise: SEM-TENANT-4.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import assert_never
 
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.heads import PutDefinition, PutHead
-from tickwright.domain.exports import CalendarVersion, Closing, JobExport, Opening, Record, imported_head, misfit
+from tickwright.domain.exports import (
+    CalendarVersion,
+    Closing,
+    JobExport,
+    Opening,
+    Record,
+    imported_head,
+    misfit,
+    without_secret_values,
+)
 from tickwright.domain.ids import TenantId
+from tickwright.domain.jobs import Definition
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.pools import Pool, standing
 from tickwright.domain.tenants import NameRecord, PutName
 from tickwright.domain.webhooks import FIRST, PutRotation, Rotation
 from tickwright.ports.faults import StoreUnavailable
-from tickwright.ports.store import AnyChange, Applied, Unknown
+from tickwright.ports.store import Applied, Unknown
 from tickwright.services.kit import Kit
 from tickwright.services.pools import put_pool
 
@@ -30,6 +41,7 @@ class Imported(Enum):
     PAUSED = "made, and paused: it lacks its secrets"
     NAME_TAKEN = "not made: another job has its name"
     REFUSED = "not made"
+    DIFFERS = "not made: other versions of it stand there, of an import that was cut off; finish that one"
     FOREIGN = "not made: it is not of this tenant, or does not hold together"
 
 
@@ -71,8 +83,13 @@ async def _pool(kit: Kit, pool: Pool) -> Imported:
 
 
 async def _calendar(kit: Kit, version: CalendarVersion) -> Imported:
-    """The version, and then that it is the one that stands: cut off between the two, the second is put next time."""
+    """The version, and then that it is the one that stands: cut off between the two, the second is put next time.
+
+    Of one that stands, the next versions are its tenant's to write: none comes from elsewhere.
+    """
     calendar = version.calendar
+    if calendar.name in await kit.store.calendars(calendar.tenant_id, [calendar.name]):
+        return Imported.THERE
     kept = await kit.store.calendar_versions(calendar.tenant_id, calendar.name, [calendar.version])
     await kit.store.write(PutCalendarVersion(calendar=calendar))
     if version.stands:
@@ -80,14 +97,18 @@ async def _calendar(kit: Kit, version: CalendarVersion) -> Imported:
     return Imported.THERE if kept else Imported.MADE
 
 
-async def _job(kit: Kit, export: JobExport) -> Imported:
-    head = imported_head(export, buckets=kit.buckets)
+async def _job(kit: Kit, exported: JobExport) -> Imported:
+    """The versions, and then the head with its name: until that is there, the job is not."""
+    head = exported.head
     if await kit.store.head(head.job_id) is not None:
         return Imported.THERE
     name = NameRecord(tenant_id=head.tenant_id, name=head.listed_as, job_id=head.job_id) if head.has_name else None
     if name is not None and PutName(record=name).decide(await kit.store.named(name.tenant_id, name.name)) is None:
         return Imported.NAME_TAKEN
-    await _definitions(kit, [PutDefinition(definition=one) for one in export.definitions])
+    export = await _as_it_stands(kit, exported)
+    if export is None:
+        return Imported.DIFFERS
+    head = imported_head(export, buckets=kit.buckets)
     named = [] if name is None else [PutName(record=name)]
     outcomes = await kit.store.write_together([PutHead(head=head), *named])
     if not all(isinstance(outcome, Applied) for outcome in outcomes):
@@ -95,8 +116,23 @@ async def _job(kit: Kit, export: JobExport) -> Imported:
     return Imported.PAUSED if export.lacks_secrets else Imported.MADE
 
 
-async def _definitions(kit: Kit, changes: Sequence[AnyChange]) -> None:
-    """Those of an import that was cut off stand already."""
-    outcomes = await kit.store.write_each(changes)
+async def _as_it_stands(kit: Kit, export: JobExport) -> JobExport | None:
+    """Write its versions. Those of an import that was cut off stand already, and count; None if they are not its own.
+
+    That import may have brought masks, or this one: then the job lacks its secrets.
+    """
+    stand = await _definitions(kit, export.definitions)
+    if stand == export.definitions:
+        return export
+    standing = replace(export, definitions=stand, lacks_secrets=True)
+    shown = [without_secret_values(one).definitions for one in (standing, export)]
+    return standing if shown[0] == shown[1] else None
+
+
+async def _definitions(kit: Kit, definitions: Sequence[Definition]) -> tuple[Definition, ...]:
+    """Put each where there is none; what stands now."""
+    outcomes = await kit.store.write_each([PutDefinition(definition=one) for one in definitions])
     if any(isinstance(outcome, Unknown) for outcome in outcomes):
         raise StoreUnavailable("not every version of a job is known to be written")
+    stand = [await kit.store.definition(one.job_id, one.version) for one in definitions]
+    return tuple(one for one in stand if one is not None)
