@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from tests.support.faulty import Down
 from tests.support.kits import World
 from tests.support.steps import MINUTE, for_a_while
@@ -33,9 +35,10 @@ async def test_a_scheduler_says_each_minute_how_often_it_has_looked_at_its_bucke
     assert (first[1], second[1]) == (world.kit.buckets, world.kit.buckets)
 
 
-async def test_a_scheduler_that_has_no_store_has_no_pulse(world: World) -> None:
-    """It is called each minute and looks busy: what it serves is none, and that can be seen."""
-    scheduler = SchedulerLoop(world.a_process(Down(frozenset({"lease", "due_eventually"}))), "s")
+@pytest.mark.parametrize("away", ["lease", "due_eventually"])
+async def test_a_scheduler_that_has_no_store_has_no_pulse(world: World, away: str) -> None:
+    """It is called each minute and looks busy, and may even hold its buckets: what it serves is none."""
+    scheduler = SchedulerLoop(world.a_process(Down(frozenset({away}))), "s")
 
     await for_a_while(world, 2 * MINUTE, scheduler, pulse_of(world, scheduler))
 

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from tests.support.faulty import Down
+from tests.support.faulty import Down, Fate, Script
 from tests.support.kits import World
 from tests.support.ledger import check_all, check_ledger
 from tests.support.steps import MINUTE, a_minutely_job, a_worker, fired
+from tickwright.domain.leases import RenewBucket
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.ports.faults import StoreUnavailable
@@ -49,6 +50,33 @@ async def test_a_scheduler_ends_once_its_successor_is_there(world: World) -> Non
     assert set(second.leases.mine) == set(range(world.kit.buckets))
     assert all(holding.resolved for holding in second.leases.mine.values())
     assert await following == _LASTS_MS
+
+
+@pytest.mark.sem("SEM-BUCKET-2", "SEM-BUCKET-4")
+async def test_a_hand_over_that_fails_at_one_bucket_leaves_the_others_in_order(world: World) -> None:
+    """Only that one waits for its lease."""
+    world.buckets = 4
+    first = a_scheduler(world.a_process(Script(of=RenewBucket, at=2, fate=Fate.LOST_BEFORE)), "a")
+
+    await lasted_ms(world, first, world.durations.tick_ms)
+
+    leases = [await world.kit.store.lease(bucket) for bucket in range(4)]
+    assert [lease is not None and lease.owner is None for lease in leases] == [True, False, True, True]
+
+
+@pytest.mark.sem("SEM-BUCKET-4")
+async def test_who_finds_nobody_to_relieve_relieves_nobody_later(world: World) -> None:
+    """The slot's bucket was another crew's when it came: a mate who has it afterwards is its successor."""
+    older, newer = Leases(owner="scheduler-0-a", crew="scheduler-0-", signal=0), Leases(owner="scheduler-0-b")
+    await take(world.kit, Leases(owner="scheduler-1-z"), 0)
+    found_a_stranger = await take(world.kit, older, 0)
+    world.clock.advance(world.durations.bucket_lease_ms)
+    await take(world.kit, newer, 0)
+    world.clock.advance(world.durations.bucket_lease_ms)
+    taken = await take(world.kit, newer, 0)
+
+    assert (found_a_stranger, taken) == (False, True)
+    assert not await take(world.kit, older, 0)
 
 
 @pytest.mark.sem("SEM-BUCKET-4")

@@ -74,9 +74,9 @@ class SchedulerLoop:
                 every_ms = self.kit.durations.tick_ms // (_LOOKS_A_TICK if self._is_behind else 1)
                 left_ms = every_ms - (self.kit.clock.monotonic_ms() - started_ms)
                 await sleep_or_stop(self.kit, stop, left_ms)
+            await asyncio.gather(*map(self._hand_over, list(self.leases.mine)))
         finally:
             keeping.cancel()
-        await self._guarded(self._hand_over)
 
     async def _keep(self) -> None:
         """Renew beside the ticks: one that takes longer than a lease must not cost the buckets that it works on."""
@@ -84,9 +84,10 @@ class SchedulerLoop:
             await self.kit.clock.sleep_ms(self.kit.durations.bucket_renew_ms // 2)
             await self._guarded(partial(lease_service.renew, self.kit, self.leases))
 
-    async def _hand_over(self) -> None:
-        for bucket in list(self.leases.mine):
-            await lease_service.give_up(self.kit, self.leases, bucket)
+    async def _hand_over(self, bucket: int) -> None:
+        """Each by itself, and the others are kept meanwhile: a fault at one leaves that one alone to its lease."""
+        async with self._permits:
+            await self._guarded(partial(lease_service.give_up, self.kit, self.leases, bucket))
 
     async def tick(self) -> None:
         """One look at everything that is ours."""
@@ -96,26 +97,32 @@ class SchedulerLoop:
 
     async def _serve(self, bucket: int) -> None:
         async with self._permits:
-            well = await self._guarded(partial(self._serve_bucket, bucket))
+            well = await self._guarded(partial(self._hold, bucket)) and await self._look_through(bucket)
         holding = self.leases.mine.get(bucket)
         self.served += well and holding is not None
         if holding is not None and not well:
             holding.resolved = False  # something may have been begun and not finished: look after it soon
 
-    async def _serve_bucket(self, bucket: int) -> None:
+    async def _hold(self, bucket: int) -> None:
+        """Take it, unless it is ours or somebody else's, and look after what its last owner has left."""
         if not lease_service.holds(self.kit, self.leases, bucket) and not await self._take(bucket):
             return
         holding = self.leases.mine[bucket]
         if not holding.resolved and self._is_time(bucket, "left", self.kit.durations.lookahead_ms):
             await self._resolve_left_behind(bucket)
             holding.resolved = True
-        # Highest first: a herd in one lane never delays a higher one. One that fails keeps none from being served.
-        steps = [*(partial(self._serve_lane, bucket, lane) for lane in LANES), partial(self._serve_waiting, bucket)]
-        for step in steps:
-            if lease_service.holds(self.kit, self.leases, bucket) and not await self._guarded(step):
-                holding.resolved = False  # something may have been begun and not finished: look after it soon
-        if lease_service.holds(self.kit, self.leases, bucket):
-            await self._aim(bucket)
+
+    async def _look_through(self, bucket: int) -> bool:
+        """For as long as it is ours; whether all went well.
+
+        Highest lane first: a herd in one never delays a higher one, and one that fails keeps none from being served.
+        """
+        lanes = (partial(self._serve_lane, bucket, lane) for lane in LANES)
+        well = True
+        for step in (*lanes, partial(self._serve_waiting, bucket), partial(self._aim, bucket)):
+            if lease_service.holds(self.kit, self.leases, bucket):
+                well &= await self._guarded(step)
+        return well
 
     async def _take(self, bucket: int) -> bool:
         preferred = bucket % self.slots == self.slot

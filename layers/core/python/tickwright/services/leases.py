@@ -75,6 +75,8 @@ async def take(kit: Kit, leases: Leases, bucket: int, *, patience_ms: int = 0) -
 def _may_take(kit: Kit, leases: Leases, seen: BucketLease, at_ms: int, patience_ms: int) -> bool:
     if leases.alone or (seen.bucket == leases.signal and leases.is_of_a_mate(seen)):
         return True
+    if seen.bucket == leases.signal:
+        leases.signal = None  # nobody to relieve: whoever has it of our crew later on is our successor
     watched = leases.watched.setdefault(seen.bucket, Watched(lease=seen, since_ms=at_ms))
     watched.look(seen, at_ms)
     free_for_us = at_ms - watched.since_ms >= patience_ms
