@@ -1,4 +1,4 @@
-"""What making a dataclass compiles, brought along compiled: that is a third of a cold start's processor time.
+"""What making a dataclass compiles, brought along compiled: it was up to a third of a cold start's processor time.
 
 Python writes the methods of each dataclass as text and compiles it when the class is made; no compiled file keeps them.
 A layer has them in a file beside this one, which infra/bundling makes with the interpreter that will read it. The text
