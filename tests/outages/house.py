@@ -38,11 +38,17 @@ class Mood:
     is_down: bool = False
     is_silent: bool = False
     applies_writes: bool = False  # while it is down: they are done, and nobody says so
+    is_queue_silent: bool = False  # the store is not touched by that
+    slow_writes_ms: int = 0
     asked: int = 0
 
     async def through(self, call: PortCall, do: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
         """One call."""
+        if self.is_queue_silent and call.fault is QueueUnavailable:
+            await self.kit.clock.sleep_ms(10_000_000)
         self.asked += 1
+        if call.writes:
+            await self.kit.clock.sleep_ms(self.slow_writes_ms)
         if self.is_silent:
             await self.kit.clock.sleep_ms(10_000_000)
         if self.is_down and self.applies_writes and call.writes:

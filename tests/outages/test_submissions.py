@@ -92,6 +92,47 @@ async def test_a_batch_is_asked_again_as_a_whole(house: House) -> None:
     assert len(await house.world.heads()) == 20
 
 
+@pytest.mark.sem("SEM-INTAKE-3", "SEM-STALE-1")
+async def test_a_queue_that_does_not_answer_is_no_silence_of_the_store(house: House) -> None:
+    """A job that is due is created, and fired by the loop; nobody takes the store for silent, with the intake gone."""
+    acme = await house.client()
+    house.mood.is_queue_silent = house.intake.is_down = True
+
+    due = [await acme.post("/v1/jobs", a_job(house.world, schedule={"runAt": house.world.text(0)})) for _ in range(3)]
+    later = await acme.post("/v1/jobs", a_job(house.world))
+
+    assert [got.status for got in (*due, later)] == [201] * 4
+    assert not house.api.known_keys.silence.lasts(house.world.clock)
+    assert "stale" not in (await acme.get(later.headers["Location"])).json
+
+
+@pytest.mark.sem("SEM-INTAKE-3")
+async def test_where_the_intake_is_gone_the_store_is_asked_though_it_was_silent(house: House) -> None:
+    """It may be back; only if it is not, is there nobody to accept anything."""
+    acme = await house.client()
+    await acme.get("/v1/me")
+    house.mood.is_down = True
+    await acme.post("/v1/jobs", a_job(house.world))
+    await acme.post("/v1/jobs", a_job(house.world))
+    assert house.api.known_keys.silence.lasts(house.world.clock)
+    house.mood.is_down, house.intake.is_down = False, True
+
+    assert (await acme.post("/v1/jobs", a_job(house.world))).status == 201
+
+
+@pytest.mark.sem("SEM-INTAKE-3")
+async def test_a_batch_has_its_twenty_seconds_beside_an_intake_too(house: House) -> None:
+    """It is never accepted, so nothing is won by cutting it off: a slow store carries it out."""
+    acme = await house.client()
+    house.mood.slow_writes_ms = 700
+    jobs = [a_job(house.world) for _ in range(100)]
+
+    got = await acme.post("/v1/jobs/batch", {"jobs": jobs})
+
+    assert [outcome["status"] for outcome in got.json["outcomes"]] == [201] * 100
+    assert not house.api.known_keys.silence.lasts(house.world.clock)
+
+
 @pytest.mark.sem("SEM-INTAKE-1")
 async def test_what_is_accepted_becomes_the_job_of_that_id(house: House) -> None:
     """202 with the id; after the outage it lands under it, and runs at its time."""

@@ -4,6 +4,7 @@ Must not know what the rules refuse. The id of a job that may have to wait in th
 that a repeat, an attempt whose answer was lost and the landing all mean one job. Promises: SEM-IDEM-1, SEM-INTAKE-1.
 """
 
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -29,8 +30,8 @@ from tickwright.ports.status_cache import Copy
 from tickwright.services.named_calendars import calendars_named
 from tickwright.services.pools import pool_refusal
 from tickwright.services.preview import cross_check
-from tickwright.services.silence import insist
-from tickwright.services.submit import ID_TAKEN, RequestKey, Submitted, submit
+from tickwright.services.silence import answered_within, insist
+from tickwright.services.submit import ID_TAKEN, RequestKey, Submitted, fire_if_near, submit_unfired
 
 AnswerT = TypeVar("AnswerT")
 
@@ -47,16 +48,25 @@ class Asked:
 
 async def submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> Submitted | Submission:
     """The job; or, where the store does not answer for a while and there is an intake, what waits in it."""
+    submitted = await _submit_or_accept(call, body, request)
+    if isinstance(submitted, Submitted):
+        await fire_new(call, submitted)
+    return submitted
+
+
+async def _submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> Submitted | Submission:
     intake = call.api.intake
     if intake is None:
         asked = any_job(call, body, request)
-        return await insisting(call, lambda: submit_once(call, asked))
+        return await insisting(call, lambda: create_once(call, asked), for_ms=call.api.insists_ms)
     job_id = job_id_of(call.page_secret, call.tenant_id, request)
     asked = Asked(body=body, request=request, job_id=job_id, at=call.kit.clock.now())
-    if call.api.known_keys.silence.lasts(call.kit.clock) and (kept := await _put(call, intake, asked)) is not None:
-        return kept
+    if call.api.known_keys.silence.lasts(call.kit.clock):
+        with contextlib.suppress(Unavailable):  # then the store is asked: it may be back, and the queue is not
+            if (kept := await _put(call, intake, asked)) is not None:
+                return kept
     try:
-        return await insisting(call, lambda: submit_once(call, asked))
+        return await insisting(call, lambda: create_once(call, asked), for_ms=call.api.insists_ms)
     except Unavailable:
         submission = await _put(call, intake, asked)
         if submission is None:
@@ -64,20 +74,35 @@ async def submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> Su
         return submission
 
 
+async def fire_new(call: Call, submitted: Submitted) -> None:
+    """Fire it at once if it is new and due by now, as far as that takes no time: else the loop does.
+
+    Apart from its creation, and no part of what is insisted on: a queue that is ill is no silence of the store.
+    """
+    if submitted.replayed:
+        return
+    with contextlib.suppress(Unavailable):
+        await answered_within(
+            call.kit.clock, lambda: fire_if_near(call.kit, submitted.head), for_ms=limits.INTAKE_AFTER_MS
+        )
+
+
 def any_job(call: Call, body: JobBody, request: RequestKey) -> Asked:
     """A job under an id that means nothing."""
     return Asked(body=body, request=request, job_id=JobId(call.kit.entropy.token()), at=call.kit.clock.now())
 
 
-async def insisting(call: Call, attempt: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
-    """What may be done twice and counts once, asked again for as long as this program does.
+async def insisting(
+    call: Call, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms: int = limits.SUBMIT_INSISTS_MS
+) -> AnswerT:
+    """What may be done twice and counts once, asked again for so long, in a program that insists.
 
     In a silence that lasts it is asked for two seconds: else all places of the API would soon be taken by who asks.
     """
     silence, clock = call.api.known_keys.silence, call.kit.clock
     if not call.api.insists_ms:
         return await attempt()
-    for_ms = limits.STORE_PATIENCE_MS if silence.lasts(clock) else call.api.insists_ms
+    for_ms = limits.STORE_PATIENCE_MS if silence.lasts(clock) else for_ms
     try:
         answer = await insist(call.kit, attempt, for_ms=for_ms)
     except Unavailable:
@@ -88,7 +113,14 @@ async def insisting(call: Call, attempt: Callable[[], Awaitable[AnswerT]]) -> An
 
 
 async def submit_once(call: Call, asked: Asked) -> Submitted:
-    """The job, or Refused; whatever the request says is judged as of when it was asked."""
+    """The job, fired if it is due by now, or Refused."""
+    submitted = await create_once(call, asked)
+    await fire_new(call, submitted)
+    return submitted
+
+
+async def create_once(call: Call, asked: Asked) -> Submitted:
+    """The job, not fired yet, or Refused; whatever the request says is judged as of when it was asked."""
     try:
         spec = read_shaped(call, asked.body, asked.job_id, asked.at)
         check_target(call, spec)
@@ -101,10 +133,10 @@ async def submit_once(call: Call, asked: Asked) -> Submitted:
         if first_at is None:
             raise
         spec = read_shaped(call, asked.body, asked.job_id, first_at)
-    outcome = await submit(call.kit, call.tenant_id, spec, asked.request, job_id=asked.job_id)
+    outcome = await submit_unfired(call.kit, call.tenant_id, spec, asked.request, job_id=asked.job_id)
     if outcome is ID_TAKEN and asked.request.asked_at is None:
         # The record of the request that made it is forgotten: this one is new, and its job another.
-        return await submit_once(call, replace(asked, job_id=JobId(call.kit.entropy.token())))
+        return await create_once(call, replace(asked, job_id=JobId(call.kit.entropy.token())))
     submitted = granted(outcome)
     if not submitted.replayed:
         cross_check(call.kit, call.api.second_engine, submitted)

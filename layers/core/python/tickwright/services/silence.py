@@ -89,7 +89,7 @@ async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms:
     most_ms = _FIRST_WAIT_MS
     while True:
         try:
-            return await _answered_by(kit.clock, attempt, ends_ms)
+            return await answered_within(kit.clock, attempt, for_ms=ends_ms - kit.clock.monotonic_ms())
         except Unavailable:
             wait_ms = int(most_ms * kit.entropy.fraction())
             if kit.clock.monotonic_ms() + wait_ms >= ends_ms:
@@ -98,10 +98,11 @@ async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms:
         most_ms = min(2 * most_ms, _WAIT_MS_MAX)
 
 
-async def _answered_by(clock: Clock, attempt: Callable[[], Awaitable[AnswerT]], ends_ms: int) -> AnswerT:
+async def answered_within(clock: Clock, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms: int) -> AnswerT:
+    """The answer of one attempt, which is cut off after so long; then StoreUnavailable."""
     asking = _begun(attempt())
     try:
-        if not await _is_done_within(clock, asking, ends_ms - clock.monotonic_ms()):
+        if not await _is_done_within(clock, asking, for_ms):
             raise StoreUnavailable("no answer within the request's time")
         return await asking
     finally:

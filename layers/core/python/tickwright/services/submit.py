@@ -54,7 +54,17 @@ ID_TAKEN = Refusal(
 async def submit(
     kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestKey, *, job_id: JobId | None = None
 ) -> Submitted | Refusal:
-    """Create a job once for a request key, however often the request comes.
+    """Create a job once for a request key, however often the request comes, and fire it if it is due by now."""
+    submitted = await submit_unfired(kit, tenant_id, spec, request, job_id=job_id)
+    if isinstance(submitted, Submitted) and not submitted.replayed:
+        await fire_if_near(kit, submitted.head)
+    return submitted
+
+
+async def submit_unfired(
+    kit: Kit, tenant_id: TenantId, spec: JobSpec, request: RequestKey, *, job_id: JobId | None = None
+) -> Submitted | Refusal:
+    """Create it and leave its first run to whoever comes by: what the store alone has to answer for.
 
     `job_id` is the id that the spec's H was resolved for, where there is one; a repeat keeps the first request's. The
     refusal ID_TAKEN says that another job has it: that of a request whose record has been forgotten.
@@ -73,11 +83,10 @@ async def submit(
     outcomes = await kit.store.write_together(_writes(kit, head, definition, request))
     if all(isinstance(outcome, Applied) for outcome in outcomes):
         kit.emit(EventName.JOB_SUBMITTED, jobId=head.job_id, tenantId=tenant_id, name=spec.name or "")
-        await fire_if_near(kit, head)
         return Submitted(head=head, definition=definition, replayed=False)
     refusal = await _judge(kit, outcomes, request)
     if isinstance(refusal, Refusal) and refusal.code is Code.NAME_TAKEN and await _free(kit, tenant_id, spec.name):
-        return await submit(kit, tenant_id, spec, request, job_id=job_id)
+        return await submit_unfired(kit, tenant_id, spec, request, job_id=job_id)
     return refusal
 
 
