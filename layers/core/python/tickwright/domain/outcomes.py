@@ -89,5 +89,10 @@ JOB_PENDING = Refusal(
     detail="It was accepted and may be no job yet: ask again, or submit it again with its key; that says more.",
 )
 NO_SUCH_VERSION = Refusal(code=Code.NOT_FOUND, detail="The job has no such version; list its versions.")
+VERSION_LOST = Refusal(
+    code=Code.NOT_FOUND,
+    detail="The job's definition was lost in a recovery of the installation. Cancel it, which is done though it is "
+    "answered like this, and submit it anew.",
+)
 NO_SUCH_ORDER = Refusal(code=Code.NOT_FOUND, detail="There is no such order; it is kept for a week after its end.")
 NO_SUCH_EXECUTION = Refusal(code=Code.NOT_FOUND, detail="There is no such execution; check the executionId.")

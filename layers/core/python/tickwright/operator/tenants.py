@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 
 from tickwright.domain.exports import Closing, Opening, Record, misfit
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import to_rfc3339
 from tickwright.operator.commands import Command
 from tickwright.operator.keys import add_tenant
@@ -18,7 +18,7 @@ from tickwright.services.export_tenant import export_tenant
 from tickwright.services.import_tenant import Imported, import_record
 from tickwright.wiring.operator import Installed, line_of, record_of
 
-LEFT_OUT = 1  # of an import: something was not made, or the export had no end
+LEFT_OUT = 1  # of an export: a job; of an import: something was not made, or the export had no end
 COME_AGAIN = 3  # of a deletion that was not to wait
 
 
@@ -33,9 +33,12 @@ def _add_export(parser: ArgumentParser) -> None:
 
 
 async def _export(installed: Installed, asked: Namespace) -> int:
-    async for record in export_tenant(installed.kit, asked.tenant, with_secrets=asked.with_secrets):
+    lost: list[JobId] = []
+    async for record in export_tenant(installed.kit, asked.tenant, with_secrets=asked.with_secrets, lost=lost):
         print(line_of(record))
-    return 0
+    for job_id in lost:
+        print(f"tickwright: the job {job_id} is left out: its definition was lost in a recovery", file=sys.stderr)
+    return LEFT_OUT if lost else 0
 
 
 # --- import ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tickwright.domain.hidden import ever_named, named_up_to
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.jobs import Definition, Head, JobSpec, JobStatus, reach_of
-from tickwright.domain.outcomes import NO_SUCH_JOB, Code, FieldProblem, Refusal
+from tickwright.domain.outcomes import NO_SUCH_JOB, VERSION_LOST, Code, FieldProblem, Refusal
 from tickwright.domain.pauses import paused_over, resumed_at
 from tickwright.domain.pending import due_at, is_switch_due, schedule_of, with_plan
 from tickwright.domain.schedules import from_compact, next_tick
@@ -201,7 +201,8 @@ async def editable(
 async def secrets_problems(kit: Kit, seen: JobView, spec: JobSpec) -> tuple[FieldProblem, ...]:
     """What is wrong with an edit of the job that was seen, for the sake of what it hides or has hidden."""
     hiding = replace(seen.definition.spec, secrets=seen.hidden)
-    return edit_problems(hiding, spec, ever_named(await newest_of(kit, seen.head)))
+    newest = await newest_of(kit, seen.head)
+    return () if isinstance(newest, Refusal) else edit_problems(hiding, spec, ever_named(newest))
 
 
 async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant | None) -> Head | Refusal:
@@ -210,6 +211,8 @@ async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant
         # An edit whose time has come counts, whoever carries it out; what was asked for was read before it.
         return _conflict(await switch(kit, head, await _paused_row(kit, head, now)) or head)
     old, newest = await view_of(kit, head), await newest_of(kit, head)
+    if isinstance(old, Refusal) or isinstance(newest, Refusal):
+        return VERSION_LOST
     definition = Definition(
         job_id=head.job_id,
         version=newest.version + 1,
@@ -349,6 +352,6 @@ async def _write(
     return _conflict(first.old if isinstance(first.old, Head) else head)
 
 
-async def _changed(kit: Kit, head: Head, change: str) -> JobView:
+async def _changed(kit: Kit, head: Head, change: str) -> JobView | Refusal:
     kit.emit(EventName.JOB_CHANGED, jobId=head.job_id, tenantId=head.tenant_id, change=change)
     return await view_of(kit, head)

@@ -15,7 +15,7 @@ from tickwright.domain.exports import (
     Record,
     without_secret_values,
 )
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.jobs import Head
 from tickwright.domain.pools import Pool, standing
 from tickwright.domain.schedules import Calendar
@@ -24,8 +24,13 @@ from tickwright.services.kit import Kit
 _PAGE: Final = 100
 
 
-async def export_tenant(kit: Kit, tenant_id: TenantId, *, with_secrets: bool = False) -> AsyncIterator[Record]:
-    """What jobs name comes before them, so that an import finds it there."""
+async def export_tenant(
+    kit: Kit, tenant_id: TenantId, *, with_secrets: bool = False, lost: list[JobId] | None = None
+) -> AsyncIterator[Record]:
+    """What jobs name comes before them, so that an import finds it there.
+
+    `lost` takes the jobs that are left out because a recovery has left no version of them to run by.
+    """
     count = 1
     yield Opening(tenant_id=tenant_id, exported_at=kit.clock.now())
     rotation = await kit.store.webhook_rotation(tenant_id)
@@ -38,7 +43,7 @@ async def export_tenant(kit: Kit, tenant_id: TenantId, *, with_secrets: bool = F
     async for version in _calendars(kit, tenant_id):
         count += 1
         yield version
-    async for job in _jobs(kit, tenant_id):
+    async for job in _jobs(kit, tenant_id, [] if lost is None else lost):
         count += 1
         yield job if with_secrets else without_secret_values(job)
     yield Closing(records=count)
@@ -76,14 +81,16 @@ async def _versions(kit: Kit, calendar: Calendar) -> AsyncIterator[CalendarVersi
     yield CalendarVersion(calendar=calendar, stands=True)
 
 
-async def _jobs(kit: Kit, tenant_id: TenantId) -> AsyncIterator[JobExport]:
+async def _jobs(kit: Kit, tenant_id: TenantId, lost: list[JobId]) -> AsyncIterator[JobExport]:
     after_key: str | None = None
     while True:
         page = await kit.store.jobs_eventually(tenant_id, limit=_PAGE, after_key=after_key)
         heads = await kit.store.heads(page.items) if page.items else {}
-        for job_id in page.items:
-            if job_id in heads and heads[job_id].is_open:
-                yield await _job(kit, heads[job_id])
+        for head in [heads[job_id] for job_id in page.items if job_id in heads and heads[job_id].is_open]:
+            if (export := await _job(kit, head)).is_whole:
+                yield export
+            else:
+                lost.append(head.job_id)
         if (after_key := page.next_key) is None:
             return
 

@@ -7,22 +7,22 @@ from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, Head, JobSpec
+from tickwright.domain.outcomes import VERSION_LOST, Refusal
 from tickwright.ports.faults import Unavailable
 from tickwright.services.kit import Kit
 from tickwright.services.payloads import both
 
 
-async def newest_of(kit: Kit, head: Head) -> Definition:
-    """The version that was written last."""
-    newest = await kit.store.definition(head.job_id, head.newest_version)
-    assert newest is not None, "a definition is written in the transaction of its edit"
-    return newest
+async def newest_of(kit: Kit, head: Head) -> Definition | Refusal:
+    """The version that was written last, in the transaction of its edit; what a Region's copy lacks is lost."""
+    return await kit.store.definition(head.job_id, head.newest_version) or VERSION_LOST
 
 
 async def hidden_by_now(kit: Kit, job_id: JobId, version: int) -> tuple[str, ...]:
     """The pointers that hide something in this version, by what the job names until now."""
     head = await kit.store.head(job_id)
-    return () if head is None else hidden_in(version, await newest_of(kit, head))
+    newest = VERSION_LOST if head is None else await newest_of(kit, head)
+    return () if isinstance(newest, Refusal) else hidden_in(version, newest)
 
 
 async def hiding_by_now(kit: Kit, execution: Execution, spec: JobSpec) -> JobSpec:

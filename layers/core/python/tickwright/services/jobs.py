@@ -12,7 +12,7 @@ from tickwright.domain.explanations import Explanation, explain
 from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId, is_job_id, parse_execution_id
 from tickwright.domain.jobs import Definition, Head, JobStatus
-from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_VERSION, Refusal
+from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_VERSION, VERSION_LOST, Refusal
 from tickwright.ports.store import Listing
 from tickwright.services.hidden import newest_of
 from tickwright.services.kit import Kit
@@ -45,16 +45,13 @@ async def get_job(kit: Kit, tenant_id: TenantId, job_id: str) -> JobView | Refus
     return head if isinstance(head, Refusal) else await view_of(kit, head)
 
 
-async def view_of(kit: Kit, head: Head) -> JobView:
-    """A head with its definition, which was written in the same transaction."""
+async def view_of(kit: Kit, head: Head) -> JobView | Refusal:
+    """A head with its definition, which was written in the same transaction, but may be missing in a Region's copy."""
     definition = await kit.store.definition(head.job_id, head.definition_version)
-    assert definition is not None
-    return JobView(head=head, definition=definition, hidden=await _hidden_of(kit, head, definition))
-
-
-async def _hidden_of(kit: Kit, head: Head, definition: Definition) -> tuple[str, ...]:
     newest = definition if head.pending_version is None else await newest_of(kit, head)
-    return hidden_in(definition.version, newest)
+    if definition is None or newest is None or isinstance(newest, Refusal):
+        return VERSION_LOST
+    return JobView(head=head, definition=definition, hidden=hidden_in(definition.version, newest))
 
 
 async def with_runs(kit: Kit, views: Sequence[JobView]) -> list[JobView]:
@@ -117,11 +114,15 @@ async def list_jobs(  # noqa: PLR0913 - a list takes its filters
     status: JobStatus | None = None,
     tag: str | None = None,
 ) -> Listing[JobView]:
-    """A page of a tenant's jobs in the order of their names; filters may leave a page short, with a next one (B164)."""
+    """A page of a tenant's jobs in the order of their names; filters may leave a page short, with a next one (B164).
+
+    A job whose definition was lost is in no list: asked for by its id, it says so.
+    """
     page = await kit.store.jobs_eventually(tenant_id, limit=limit, prefix=prefix, after_key=after_key)
     heads = await kit.store.heads(page.items)
     mine = [head for job_id in page.items if (head := heads.get(job_id)) is not None and head.tenant_id == tenant_id]
-    views = [_light(await view_of(kit, head)) for head in mine if status is None or head.status is status]
+    found = [await view_of(kit, head) for head in mine if status is None or head.status is status]
+    views = [_light(view) for view in found if isinstance(view, JobView)]
     return Listing(items=[v for v in views if tag is None or tag in v.definition.spec.tags], next_key=page.next_key)
 
 
