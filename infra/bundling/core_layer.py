@@ -52,7 +52,7 @@ def core_code(packaging: Packaging) -> lambda_.Code:
 
 def core_key(packaging: Packaging) -> str:
     """The name of the layer's content as the files are now."""
-    return content_key(root=ROOT, files=shipped(), packaging=packaging)
+    return content_key(root=ROOT, files=shipped(), packaging=packaging, compiled_by=interpreter_of(packaging.python))
 
 
 def shipped() -> list[Path]:

@@ -14,7 +14,7 @@ from aws_cdk import aws_lambda as lambda_
 from uv import find_uv_bin
 
 from infra.bundling.aws_models import keep_what_is_called
-from infra.bundling.bytecode import compile_for_lambda
+from infra.bundling.bytecode import compile_for_lambda, interpreter_of
 from infra.bundling.sources import bundled, content_key
 from infra.context import ROOT
 from infra.packaging_settings import Packaging
@@ -41,7 +41,8 @@ def deps_code(packaging: Packaging) -> lambda_.Code:
     """The layer's content, named by the hash of its requirements."""
     if not REQUIREMENTS.exists():
         raise SystemExit(f"{REQUIREMENTS.relative_to(ROOT)} is missing. Run `make lock` to write it.")
-    key = content_key(root=ROOT, files=[REQUIREMENTS], packaging=packaging)
+    compiled_by = interpreter_of(packaging.python)
+    key = content_key(root=ROOT, files=[REQUIREMENTS], packaging=packaging, compiled_by=compiled_by)
     return bundled(REQUIREMENTS.parent, key=key, recipe=DepsRecipe(packaging))
 
 

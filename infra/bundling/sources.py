@@ -33,9 +33,14 @@ def python_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 
-def content_key(*, root: Path, files: Iterable[Path], packaging: Packaging) -> str:
-    """A name for what a recipe makes of these files: same files, same recipe, same key on every machine."""
-    digest = hashlib.sha256(f"{RECIPE}|{packaging.python}|{packaging.wheels}".encode())
+def content_key(*, root: Path, files: Iterable[Path], packaging: Packaging, compiled_by: str | None) -> str:
+    """A name for what a recipe makes of these files: same files, same recipe, same key on every machine.
+
+    `compiled_by`: the interpreter, if this machine has it. Under one key the bare layer of a machine without it would
+    be taken for the compiled one of another, since what is uploaded already is not uploaded again.
+    """
+    made_by = f"{RECIPE}|{packaging.python}|{packaging.wheels}|{'none' if compiled_by is None else packaging.python}"
+    digest = hashlib.sha256(made_by.encode())
     for path in files:
         digest.update(f"\n{path.relative_to(root).as_posix()}\n".encode())
         digest.update(path.read_bytes())

@@ -20,12 +20,14 @@ _RETENTION = {
 def own_log_group(scope: Construct, construct_id: str, *, settings: Settings, name: str | None = None) -> logs.LogGroup:
     """A log group that ends with its stage's retention, and with its stack where the stage may be torn down.
 
-    `name`: only for who writes to groups of certain names and no others.
+    `name`: only for who writes to groups of certain names and no others. Such a group never stays: it would be in the
+    way of the next one of its name, and what made it could be turned on once and no more.
     """
+    stays = settings.tables.retained and name is None
     return logs.LogGroup(
         scope,
         construct_id,
         log_group_name=name,
         retention=_RETENTION[settings.log_retention_days],
-        removal_policy=cdk.RemovalPolicy.RETAIN if settings.tables.retained else cdk.RemovalPolicy.DESTROY,
+        removal_policy=cdk.RemovalPolicy.RETAIN if stays else cdk.RemovalPolicy.DESTROY,
     )

@@ -209,6 +209,17 @@ def test_a_web_acl_logs_what_it_refuses_and_no_key(everything: Templates) -> Non
     assert "aws-waf-logs-tickwright-everything" in groups
 
 
+def test_a_log_group_with_a_name_of_its_own_does_not_stay_in_the_way_of_the_next(everything: Templates) -> None:
+    """A web ACL that is turned off and on again makes the group of the same name; others stay where tables stay."""
+    kept = {
+        "LogGroupName" in each["Properties"]: each["DeletionPolicy"]
+        for _, each in everything.of_type("AWS::Logs::LogGroup")
+    }
+
+    assert EVERYTHING.tables.retained
+    assert kept == {True: "Delete", False: "Retain"}
+
+
 # --- settings -----------------------------------------------------------------------------------------------------
 CERTIFICATE = "arn:aws:acm:eu-central-1:123456789012:certificate/0123"
 DOOR = ApiSettings(rate_per_s=1, burst=1, authorizer_cache_s=0)

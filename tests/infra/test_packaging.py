@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from types import ModuleType
 
 import aws_cdk as cdk
 import pytest
@@ -20,16 +21,20 @@ from infra.policy.packages import LAYER_BYTES_MAX, check_packages
 from infra.settings import STAGES
 
 
+def key_of(folder: Path, packaging: Packaging = LAMBDA) -> str:
+    return content_key(root=folder, files=python_files(folder), packaging=packaging, compiled_by="python")
+
+
 def test_a_key_follows_content_and_path(tmp_path: Path) -> None:
     """Same files, same key; another byte or another name, another key."""
     (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
-    before = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
+    before = key_of(tmp_path)
 
-    again = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
+    again = key_of(tmp_path)
     (tmp_path / "a.py").write_text("one = 2\n", encoding="utf-8")
-    changed = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
+    changed = key_of(tmp_path)
     (tmp_path / "a.py").rename(tmp_path / "b.py")
-    renamed = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
+    renamed = key_of(tmp_path)
 
     assert before == again
     assert len({before, changed, renamed}) == 3
@@ -38,12 +43,12 @@ def test_a_key_follows_content_and_path(tmp_path: Path) -> None:
 def test_caches_of_the_interpreter_change_no_key(tmp_path: Path) -> None:
     """Running the tests must not make a new layer."""
     (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
-    before = content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA)
+    before = key_of(tmp_path)
 
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "a.cpython-313.pyc").write_bytes(b"compiled")
 
-    assert content_key(root=tmp_path, files=python_files(tmp_path), packaging=LAMBDA) == before
+    assert key_of(tmp_path) == before
 
 
 def test_the_core_layer_holds_the_library_and_the_sdk_without_the_shell(tmp_path: Path) -> None:
@@ -101,11 +106,25 @@ def test_a_machine_without_lambda_s_interpreter_still_packs(tmp_path: Path, capl
     assert "without compiled files" in caplog.text
 
 
+@pytest.mark.parametrize("layer", [core_layer, deps_layer])
+def test_a_layer_that_is_not_compiled_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch, layer: ModuleType) -> None:
+    """Under the key of the compiled one it would take its place, or lend it its slow start."""
+    keys = []
+    monkeypatch.setattr(layer, "bundled", lambda _source, *, key, recipe: keys.append(key))  # noqa: ARG005 - as it is called
+    make = layer.core_code if layer is core_layer else layer.deps_code
+    for interpreter in ("/usr/bin/python3.13", "/opt/bin/python3.13", None):
+        monkeypatch.setattr(layer, "interpreter_of", lambda _python, found=interpreter: found)
+        make(LAMBDA)
+
+    compiled, elsewhere, bare = keys
+    assert compiled == elsewhere != bare
+
+
 def test_a_key_follows_whom_it_is_packed_for(tmp_path: Path) -> None:
     """Compiled files and wheels of another interpreter are other content."""
     (tmp_path / "a.py").write_text("one = 1\n", encoding="utf-8")
     keys = {
-        content_key(root=tmp_path, files=python_files(tmp_path), packaging=packaging)
+        key_of(tmp_path, packaging)
         for packaging in (LAMBDA, replace(LAMBDA, python="3.12"), replace(LAMBDA, wheels="x86_64-manylinux2014"))
     }
 
