@@ -24,7 +24,7 @@ from infra.table_settings import TableSettings
 
 BUCKETS_MAX = 1_024
 # The fences of a job's runs leave room for so many epochs of one run (tickwright.domain.limits).
-EPOCH_BASE_MAX = 950_000
+EPOCH_BASE_MAX = 900_000
 # A claim of a pool may wait so long, and then has to claim.
 CLAIM_WAIT_S_MAX = 20
 # Every claim that would wait reads the seats of its tenant.

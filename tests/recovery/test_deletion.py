@@ -1,18 +1,19 @@
 """A tenant is deleted: first it stops, then it rests, then it is gone, and nobody else's rows are touched."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from infra.door_settings import AUTHORIZER_CACHE_S_MAX
 from tests.recovery.places import Installations, Place, embedded
 from tests.support.builders import TENANT, a_calendar
 from tests.support.steps import MINUTE
 from tickwright.api.keys import make_key
 from tickwright.domain import limits
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import TenantId
+from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.job_rules import read_spec
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import HashIdentity
@@ -140,6 +141,49 @@ async def test_rows_go_only_once_nothing_has_moved_for_a_function_s_life(install
     assert max(rested) >= late.head.created_at + limits.DELETED_TENANT_RESTS_S * 1_000
     assert await kit.store.head(late.head.job_id) is None
     assert said[-1].jobs_removed == 4
+
+
+class Late:
+    """A whole into which somebody who was let in late submits a job, at the first row that is removed."""
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._whole = place, place.whole
+        self.came: list[Submitted] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """As the whole, but for the first job."""
+        return getattr(self._whole, name)
+
+    async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
+        """The job, and another one comes."""
+        await self._whole.forget_job(job_id, versions)
+        if not self.came:
+            self.came.append(await submitted(self._place, TENANT, schedule={"every": "PT1M"}, name="aaa-late"))
+
+
+@pytest.mark.sem("SEM-TENANT-3")
+async def test_a_job_that_comes_while_rows_go_is_stopped_and_rests_before_it_goes(
+    installations: Installations,
+) -> None:
+    """Wherever it lies among the others: it never loses its rows while it is active, and nothing of it stays."""
+    place = installations.first
+    await furnished(place, TENANT)
+    late = Late(place)
+    place.whole = late
+
+    said = await deleted(place)
+
+    assert [one.stage for one in said if one.stage is not Stage.REMOVING].count(Stage.RESTING) >= 2
+    since = said[next(number for number, one in enumerate(said) if one.rows or one.jobs_removed) :]
+    assert Stage.RESTING in {one.stage for one in since}
+    assert await place.world.kit.store.head(late.came[0].head.job_id) is None
+    assert [one.stage for one in said][-1] is Stage.GONE
+
+
+def test_the_rest_is_longer_than_a_revoked_key_opens_any_door() -> None:
+    """A process may know it, API Gateway may have asked that last, and a function may have begun then."""
+    assert AUTHORIZER_CACHE_S_MAX == limits.AUTHORIZER_CACHE_S_MAX
+    assert limits.DELETED_TENANT_RESTS_S >= limits.KNOWN_KEY_S_MAX + AUTHORIZER_CACHE_S_MAX + 900
 
 
 @pytest.mark.sem("SEM-TENANT-3")

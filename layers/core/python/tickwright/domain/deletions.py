@@ -1,7 +1,7 @@
 """How far the deletion of a tenant has come, and when its next step may be done.
 
-First nobody may ask for anything and everything stops; then a rest, in which whoever had begun something ends; only
-then rows go. Must not know a store. Promises: SEM-TENANT-2, SEM-TENANT-3.
+First nobody may ask for anything and everything stops; then a rest, in which the last door closes and whoever had begun
+something ends; only then rows go. Must not know a store. Promises: SEM-TENANT-2, SEM-TENANT-3.
 """
 
 from dataclasses import dataclass, replace

@@ -55,7 +55,7 @@ ATTEMPTS_MAX = 100
 # Of one execution in one installation. One that is given back each half minute for the 7 days that it may take by
 # default is claimed 20,160 times; SQL stores leave room for 20 such eras in the fence of a job.
 EPOCHS_AN_ERA = 50_000
-EPOCH_BASE_MAX = 1_000_000 - EPOCHS_AN_ERA
+EPOCH_BASE_MAX = 1_000_000 - 2 * EPOCHS_AN_ERA  # the last era's highest stays below a million
 RETRY_AFTER_MAX = 100  # an execution may ask to be retried later this often without using an attempt
 GIVEN_BACK_S_MAX = 30  # the longest pause of an execution that is given back again and again, which is not bounded
 PASSED_OVER_COUNT_MAX = 10_000  # past it a range row says "at least"
@@ -73,7 +73,8 @@ WEBHOOK_OVERLAP_S = 86_400  # a day for people to hand a new signing secret to e
 IDEMPOTENCY_S = 2 * 86_400  # semantics 1: 24 h or more; TTL deletion is late but never early
 PULL_NOTED_S = 3_600  # a machine that repeats a claim does so within minutes, and by then its leases are over
 POOL_RESTS_S = 90  # after its deletion: SQS makes no queue again within 60, and a request that removes it lives 29
-DELETED_TENANT_RESTS_S = 900  # no function lives longer: what one had begun for the tenant is done, or never will be
+FUNCTION_LIVES_S_MAX = 900  # Lambda's own limit
+AUTHORIZER_CACHE_S_MAX = 3_600  # API Gateway's own limit
 DELETED_POOL_KEPT_S = 7 * 86_400  # far longer than a hint is kept, and than a look at what waits there may be away
 RETENTION_S_DEFAULT = 30 * 86_400
 RETENTION_S_MIN = 86_400  # twice the insert guard: what was forgotten is never decided again (R8)
@@ -93,6 +94,9 @@ COPY_BYTES_MAX = 524_288  # of one: a job with the largest payload, and masks
 COPIES_BYTES_MAX = 33_554_432  # in one process; the least recently shown are forgotten first
 COPIES_MAX = 20_000  # in one process, however small
 KNOWN_KEY_S_MAX = 900  # a key that was good so lately opens the door; one revoked since then does too, until then
+# A revoked key opens no door after these together: a process that knew it, and API Gateway, which had asked that, and
+# what was let in last. What one had begun for the tenant is done then, or never will be.
+DELETED_TENANT_RESTS_S = KNOWN_KEY_S_MAX + AUTHORIZER_CACHE_S_MAX + FUNCTION_LIVES_S_MAX
 KNOWN_KEYS_MAX = 10_000  # in one process
 STORE_PATIENCE_MS = 2_000  # its slowest answers take tens of milliseconds: whoever has a copy waits no longer
 STORE_RESTS_MS = 1_000  # after a silence: so long a process shows copies before it asks again

@@ -72,6 +72,9 @@ async def delete_tenant(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIte
     async for removed in _remove(kit, whole, tenant_id):
         progress = replace(removed, keys=progress.keys)
         yield progress
+    if progress.until is not None:
+        await whole.put_deletion(replace(deletion, still_at=None))
+        return
     await whole.put_deletion(replace(deletion, ended_at=kit.clock.now()))
     yield replace(progress, stage=Stage.GONE)
 
@@ -148,9 +151,16 @@ async def _end(kit: Kit, row: Execution) -> bool:
 
 # --- removing ----------------------------------------------------------------------------------------------------
 async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[Progress]:
-    """Executions before their job, whose head leads to them; then what lies under the tenant."""
+    """Executions before their job, whose head leads to them; then what lies under the tenant.
+
+    A job that came meanwhile ends it: all is to be stopped once more, and to rest. It may lie before those that are
+    removed by now, so nothing under the tenant goes before a look that finds none.
+    """
     progress = Progress(stage=Stage.REMOVING)
-    async for heads in _jobs_of(kit, tenant_id):
+    while heads := await _first_jobs_of(kit, tenant_id):
+        if any(head.status is not JobStatus.CANCELLED for head in heads):
+            yield replace(progress, stage=Stage.STOPPING, until=kit.clock.now())
+            return
         for head in heads:
             async for rows in _remove_rows(kit, whole, head):
                 progress = replace(progress, rows=progress.rows + rows)
@@ -160,6 +170,14 @@ async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[
     while removed := await whole.forget_records(tenant_id, limit=_RECORDS_A_STEP):
         progress = replace(progress, records=progress.records + removed)
         yield progress
+
+
+async def _first_jobs_of(kit: Kit, tenant_id: TenantId) -> Sequence[Head]:
+    """A page of those that are there; an index may go on for a moment to name what is gone."""
+    async for heads in _jobs_of(kit, tenant_id):
+        if heads:
+            return heads
+    return ()
 
 
 async def _remove_rows(kit: Kit, whole: Whole, head: Head) -> AsyncIterator[int]:
