@@ -148,6 +148,17 @@ async def test_what_a_torn_copy_lacks_is_found_by_relisting() -> None:
 
 
 @pytest.mark.sem("SEM-RECOVERY-1")
+async def test_relisting_finds_tenants_without_a_job() -> None:
+    """Their pools get their queues, and their keys can be looked through."""
+    async with embedded() as made:
+        await put_pool(made.first.world.kit, TENANT, "gpu", None)
+
+        done = await relist(made.first.world.kit, made.first.whole, Instant(0))
+
+        assert (done.tenants, done.pools) == ({TENANT}, 1)
+
+
+@pytest.mark.sem("SEM-RECOVERY-1")
 async def test_relisting_twice_beside_the_loops_changes_nothing() -> None:
     """Pages too many are looked at and dropped: each run starts once."""
     async with embedded() as made:

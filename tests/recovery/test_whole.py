@@ -7,9 +7,13 @@ from tests.recovery.places import Installations, Place
 from tests.recovery.test_deletion import OTHER, submitted
 from tests.support.builders import TENANT
 from tests.support.steps import HOUR, MINUTE
+from tickwright.api.keys import make_key
 from tickwright.domain.deletions import Deletion
+from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
+from tickwright.domain.tenants import Scope
 from tickwright.ports.store import Listing
+from tickwright.services.pools import put_pool
 
 ItemT = TypeVar("ItemT")
 JOBS = 7
@@ -45,6 +49,20 @@ async def test_every_head_and_execution_is_shown_once(installations: Installatio
     assert len({head.job_id for head in heads}) == len(heads) == JOBS
     assert len({row.ref for row in rows}) == len(rows) == JOBS
     assert {row.job_id for row in rows} == {head.job_id for head in heads}
+
+
+async def test_every_tenant_is_shown_that_has_a_record(installations: Installations) -> None:
+    """One with jobs, one with a key alone, one with a pool alone; not one that was deleted."""
+    place = installations.first
+    await with_jobs(place)
+    kit = place.world.kit
+    await make_key(kit, TenantId("keys-alone"), scopes=frozenset(Scope), label="its own")
+    await put_pool(kit, TenantId("pools-alone"), "gpu", None)
+    await place.whole.put_deletion(Deletion(tenant_id=TenantId("deleted"), asked_at=Instant(1)))
+
+    found = await paged(lambda after_key: place.whole.every_tenant_eventually(limit=2, after_key=after_key))
+
+    assert set(found) == {TENANT, OTHER, "keys-alone", "pools-alone"}
 
 
 async def test_only_what_is_named_is_forgotten_and_twice_is_no_error(installations: Installations) -> None:

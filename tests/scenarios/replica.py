@@ -68,6 +68,12 @@ class WholeOfState(IndexedStore):
         assert after_key is None
         return Listing(items=[row for rows in self.state.executions.values() for row in rows.values()], next_key=None)
 
+    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
+        """There is one, which has jobs."""
+        assert limit > 0
+        assert after_key is None
+        return Listing(items=[], next_key=None)
+
     async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
         """Nobody has one."""
         return Listing(items=[], next_key=None)

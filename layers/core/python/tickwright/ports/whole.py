@@ -25,6 +25,10 @@ class Whole(Protocol):
         """All executions, in no order; pages as of heads."""
         ...
 
+    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
+        """Whoever has any record of its own, jobs or none, each perhaps more than once; pages as of heads."""
+        ...
+
     async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:
         """Forget these: first what was kept of each (logs, a payload of its own), then the rows. At most 100."""
         ...

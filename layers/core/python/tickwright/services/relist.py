@@ -46,9 +46,20 @@ async def relist(kit: Kit, whole: Whole, point: Instant) -> Relisted:
     done = Relisted()
     await _relist_executions(kit, whole, done)
     await _relist_heads(kit, whole, done, Instant(point - limits.COPY_SKEW_MS))
+    await _find_tenants(whole, done)
     for tenant_id in sorted(done.tenants):
         done.pools += await _prepare_pools(kit, tenant_id)
     return done
+
+
+async def _find_tenants(whole: Whole, done: Relisted) -> None:
+    """Those too that have keys and pools and no job."""
+    after_key: str | None = None
+    while True:
+        page = await whole.every_tenant_eventually(limit=_PAGE, after_key=after_key)
+        done.tenants |= set(page.items)
+        if (after_key := page.next_key) is None:
+            return
 
 
 async def _relist_executions(kit: Kit, whole: Whole, done: Relisted) -> None:

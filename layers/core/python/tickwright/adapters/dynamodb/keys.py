@@ -4,7 +4,7 @@ Must not know what an item holds beside its key. Units: a write of up to 1 KB is
 eventual one 0.5; in a transaction all of them twice. docs/data-model.md is this file in words.
 """
 
-from tickwright.adapters.dynamodb.wire import Item, Value, text
+from tickwright.adapters.dynamodb.wire import Item, Value, as_text, text
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.journal import Page
@@ -131,6 +131,12 @@ def calendar(tenant_id: TenantId, name: str) -> Item:
 def calendar_version(tenant_id: TenantId, name: str, version: int) -> Item:
     """One version of it."""
     return _control(f"TENANT#{tenant_id}", f"CALENDARVERSION#{name}#{version:010d}")
+
+
+def tenant_of(item: Item) -> TenantId | None:
+    """Whose record of the table control it is; None of what is nobody's, or is no more than that a tenant is gone."""
+    kind, _, tenant_id = as_text(item["pk"]).partition("#")
+    return TenantId(tenant_id) if kind == "TENANT" and item["sk"] != text("DELETION") else None
 
 
 # How far the deletion of a tenant has come: put by its operator (1), read strongly (1).

@@ -48,6 +48,14 @@ class DynamoDbWhole:
         found = [executions.from_item(item) for item in items]
         return Listing(items=found, next_key=None if last is None else _place(last, "jobId", "key"))
 
+    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
+        """A scan, of all that lies under a tenant but the record that it was deleted."""
+        pk, _, sk = (after_key or "").partition(" ")
+        after = None if after_key is None else {"pk": wire.text(pk), "sk": wire.text(sk)}
+        items, last = await self._scanned(Table.CONTROL, limit, after)
+        tenants = dict.fromkeys(tenant_id for item in items if (tenant_id := keys.tenant_of(item)) is not None)
+        return Listing(items=list(tenants), next_key=None if last is None else _place(last, "pk", "sk"))
+
     async def deletion(self, tenant_id: TenantId) -> Deletion | None:
         """The record."""
         item = await self._reader.get(Table.CONTROL, keys.deletion(tenant_id))

@@ -26,6 +26,10 @@ DELETIONS: Final = Entity(
 )
 _HEADS = "SELECT doc, job_id FROM heads WHERE job_id > ? ORDER BY job_id LIMIT ?"
 _EXECUTIONS = "SELECT doc, job_id, key FROM executions WHERE (job_id, key) > (?, ?) ORDER BY job_id, key LIMIT ?"
+_TENANTS = (
+    "SELECT DISTINCT json_extract(doc, '$.tenant_id') AS tenant_id FROM control "
+    "WHERE tenant_id > ? AND sk != 'DELETION' AND (pk LIKE 'TENANT#%' OR pk LIKE 'KEY#%') ORDER BY tenant_id LIMIT ?"
+)
 _FORGET_KEPT = "DELETE FROM control WHERE pk = ? OR (pk = ? AND sk = ?)"
 _FORGET_EXECUTION = "DELETE FROM executions WHERE job_id = ? AND key = ?"
 _FORGET_DEFINITION = "DELETE FROM definitions WHERE job_id = ? AND version = ?"
@@ -60,6 +64,12 @@ class EmbeddedWhole:
         rows = await self._rows(_EXECUTIONS, (job_id, key, limit))
         found = [entities.EXECUTIONS.codec.load(row[0]) for row in rows]
         return Listing(items=found, next_key=_SEPARATOR.join(rows[-1][1:]) if len(rows) == limit else None)
+
+    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
+        """By the records that have one."""
+        rows = await self._rows(_TENANTS, (after_key or "", limit))
+        found = [TenantId(row[0]) for row in rows]
+        return Listing(items=found, next_key=found[-1] if len(found) == limit else None)
 
     async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:
         """In one transaction."""
