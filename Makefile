@@ -57,6 +57,10 @@ key: setup-run ## Make a key of an installation on AWS, and so a tenant: STAGE=d
 operate: setup-run ## Any command of the operator: STAGE=dev ARGS="keys list --tenant acme" (or ARGS=--help)
 	@$(PY) -m tickwright.operator $(ARGS) $(if $(STAGE),--stage $(STAGE))
 
+.PHONY: rollback
+rollback: setup ## Take an installation back to the version that is checked out (STAGE=prod)
+	@$(if $(STAGE),$(PY) -m infra.rollback $(STAGE),echo "Say which: make rollback STAGE=prod"; exit 2)
+
 .PHONY: synth
 synth: setup ## Write the CloudFormation templates to cdk.out
 	@$(PY) app.py

@@ -1,0 +1,124 @@
+"""Goes back to the version that is checked out: `python -m infra.rollback STAGE`.
+
+What a stack shows others cannot be taken away while another uses it, so stacks that the version does not have are
+deleted first, and the others are deployed from who uses most to who is used by all. Must not know what is in them.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from botocore.session import get_session
+
+from infra.context import ROOT
+
+# Nobody stands on the first one, and all stand on the last.
+LAST_FIRST = ("Observability", "Api", "Workers", "Core", "Data")
+_GONE = ("DELETE_COMPLETE", "DELETE_IN_PROGRESS")
+_OUT = ROOT / "cdk.out"
+_IMPORT = re.compile(r'"Fn::ImportValue":\s*"([^"]+)"')
+
+Command = Sequence[str]
+Run = Callable[[Command], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployed:
+    """What is there: stacks of the stage, the newest first, and the names of what they show."""
+
+    stacks: tuple[str, ...]
+    exports: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Stacks to delete and then to deploy, each in order. `lacking`: why neither can be done."""
+
+    delete: tuple[str, ...]
+    deploy: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+
+def plan(stage: str, *, templates: Mapping[str, str], deployed: Deployed) -> Plan:
+    """From the texts of the templates that are wanted, by the names of their stacks."""
+    names = [f"Tickwright-{stage}-{stack}" for stack in LAST_FIRST]
+    assert set(templates) <= set(names), "a stack whose place in the order is not known"
+    assert names[-1] in templates, "the tables are never deleted"
+    wanted = {name for text in templates.values() for name in _IMPORT.findall(text)}
+    return Plan(
+        delete=tuple(stack for stack in deployed.stacks if stack not in templates),
+        deploy=tuple(name for name in names if name in templates),
+        lacking=tuple(sorted(wanted - deployed.exports)),
+    )
+
+
+def deploy_command(stack: str) -> Command:
+    """One stack alone: CDK would begin with those that it stands on, which is what CloudFormation refuses."""
+    return ("npx", "cdk", "deploy", stack, "--exclusively", "--app", str(_OUT))
+
+
+def go_back(todo: Plan, *, delete: Callable[[str], None], run: Run) -> None:
+    """Do it, in order; what fails ends it, and a repeat goes on from there."""
+    for stack in todo.delete:
+        delete(stack)
+    for stack in todo.deploy:
+        run(deploy_command(stack))
+
+
+def _read(stage: str) -> dict[str, str]:
+    return {
+        path.name.removesuffix(".template.json"): path.read_text(encoding="utf-8")
+        for path in _OUT.glob(f"Tickwright-{stage}-*.template.json")
+    }
+
+
+def _deployed(client: Any, stage: str) -> Deployed:  # noqa: ANN401 - botocore makes its clients at run time
+    stacks = [
+        one
+        for page in client.get_paginator("describe_stacks").paginate()
+        for one in page["Stacks"]
+        if one["StackName"].startswith(f"Tickwright-{stage}-") and one["StackStatus"] not in _GONE
+    ]
+    # Who stands on another was made after it.
+    stacks.sort(key=lambda one: cast("float", one["CreationTime"].timestamp()), reverse=True)
+    exports = (one["Name"] for page in client.get_paginator("list_exports").paginate() for one in page["Exports"])
+    return Deployed(stacks=tuple(one["StackName"] for one in stacks), exports=frozenset(exports))
+
+
+def _run(command: Command) -> None:
+    subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603 - a fixed list, and names of stacks
+
+
+def _say(lines: Iterable[str]) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def main(stage: str) -> int:
+    """Plan, say and do."""
+    os.environ["TICKWRIGHT_STAGE"] = stage
+    for old in _OUT.glob("Tickwright-*.template.json"):
+        old.unlink()
+    _run(("npx", "cdk", "synth", "--quiet", "--output", str(_OUT)))
+    client: Any = get_session().create_client("cloudformation")
+    todo = plan(stage, templates=_read(stage), deployed=_deployed(client, stage))
+    if todo.lacking:
+        _say(
+            ("This version uses what the deployed one no longer shows; docs/deploy.md says what to do:", *todo.lacking)
+        )
+        return 1
+    _say((*(f"delete {stack}" for stack in todo.delete), *(f"deploy {stack}" for stack in todo.deploy)))
+
+    def delete(stack: str) -> None:
+        client.delete_stack(StackName=stack)
+        client.get_waiter("stack_delete_complete").wait(StackName=stack)
+
+    go_back(todo, delete=delete, run=_run)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,72 @@
+"""Going back: in the order in which CloudFormation lets a stack cease to show what others use."""
+
+import json
+import re
+
+import pytest
+
+from infra.policy.templates import Templates
+from infra.rollback import Command, Deployed, deploy_command, go_back, plan
+
+_STACKS = tuple(f"Tickwright-prod-{name}" for name in ("Data", "Core", "Workers", "Api", "Observability"))
+
+
+def texts_of(templates: Templates) -> dict[str, str]:
+    return {stack: json.dumps(template) for stack, template in templates.by_stack.items()}
+
+
+def used_by(text: str) -> set[str]:
+    return set(re.findall(r'"Fn::ImportValue": "([^"]+)"', text))
+
+
+def shown_by(templates: Templates) -> frozenset[str]:
+    return frozenset(name for text in texts_of(templates).values() for name in used_by(text))
+
+
+def test_a_stack_is_taken_back_before_all_that_it_uses(prod: Templates) -> None:
+    """Else "Export cannot be deleted as it is in use", for all that a later version has added."""
+    texts = texts_of(prod)
+    todo = plan("prod", templates=texts, deployed=Deployed(stacks=_STACKS[::-1], exports=shown_by(prod)))
+
+    assert (todo.delete, todo.lacking) == ((), ())
+    assert sorted(todo.deploy) == sorted(texts)
+    for place, stack in enumerate(todo.deploy):
+        done_before = todo.deploy[:place]
+        assert not {name.partition(":")[0] for name in used_by(texts[stack])} & set(done_before)
+
+
+def test_what_the_earlier_version_does_not_have_goes_first(prod: Templates) -> None:
+    """It uses the others, and nobody would ever deploy it again."""
+    texts = texts_of(prod)
+    earlier = {stack: text for stack, text in texts.items() if not stack.endswith("Observability")}
+    done: list[str] = []
+
+    def run(command: Command) -> None:
+        done.append(" ".join(command))
+
+    todo = plan("prod", templates=earlier, deployed=Deployed(stacks=_STACKS[::-1], exports=shown_by(prod)))
+    go_back(todo, delete=lambda stack: done.append(f"delete {stack}"), run=run)
+
+    assert done[0] == "delete Tickwright-prod-Observability"
+    assert [line.split()[3] for line in done[1:]] == list(todo.deploy)
+    assert all("--exclusively" in line for line in done[1:])
+    assert "--all" not in deploy_command("Tickwright-prod-Api")
+
+
+def test_what_is_no_longer_shown_is_said_before_anything_is_done(prod: Templates) -> None:
+    """A version that has taken something away is gone back from in the other order."""
+    shown = shown_by(prod)
+    lost = min(shown)
+
+    todo = plan("prod", templates=texts_of(prod), deployed=Deployed(stacks=_STACKS[::-1], exports=shown - {lost}))
+
+    assert todo.lacking == (lost,)
+
+
+def test_the_tables_are_never_among_what_goes(prod: Templates) -> None:
+    """Whatever is checked out."""
+    texts = texts_of(prod)
+    del texts["Tickwright-prod-Data"]
+
+    with pytest.raises(AssertionError, match="never deleted"):
+        plan("prod", templates=texts, deployed=Deployed(stacks=_STACKS[::-1], exports=shown_by(prod)))
