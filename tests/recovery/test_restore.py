@@ -12,6 +12,7 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.transitions import State
+from tickwright.ports.faults import StoreUnavailable
 from tickwright.services.pools import put_pool
 from tickwright.services.relist import relist
 from tickwright.services.report import heartbeat, report, report_success
@@ -156,6 +157,25 @@ async def test_relisting_finds_tenants_without_a_job() -> None:
         done = await relist(made.first.world.kit, made.first.whole, Instant(0))
 
         assert (done.tenants, done.pools) == ({TENANT}, 1)
+
+
+@pytest.mark.sem("SEM-RECOVERY-1")
+@pytest.mark.parametrize("table", ["heads", "executions"])
+async def test_a_row_that_cannot_be_read_keeps_no_other_from_being_relisted(table: str) -> None:
+    """It is passed over, and told."""
+    async with embedded() as made:
+        await grown(made.first)
+        world = made.first.world
+        rows = await made.first.rows()
+        one = {"heads": "job_id = ?1", "executions": "job_id = ?1 AND key = ?2"}[table]
+        spoil = f"UPDATE {table} SET doc = '{{}}' WHERE {one}"  # noqa: S608 - names of ours
+        values = rows[-1].ref[: one.count("?")]
+        await world.database.write(lambda connection: connection.execute(spoil, values), StoreUnavailable)
+
+        done = await relist(world.kit, made.first.whole, Instant(0))
+
+        assert len(done.unreadable) == 1
+        assert done.executions + done.heads == len(rows) + 4 - 1
 
 
 @pytest.mark.sem("SEM-RECOVERY-1")

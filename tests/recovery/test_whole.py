@@ -13,6 +13,7 @@ from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.tenants import Scope
 from tickwright.ports.store import Listing
+from tickwright.ports.whole import Scanned
 from tickwright.services.pools import put_pool
 
 ItemT = TypeVar("ItemT")
@@ -28,7 +29,7 @@ async def with_jobs(place: Place) -> None:
     await place.play(70)
 
 
-async def paged(read: Callable[[str | None], Awaitable[Listing[ItemT]]]) -> list[ItemT]:
+async def paged(read: Callable[[str | None], Awaitable[Listing[ItemT] | Scanned[ItemT]]]) -> list[ItemT]:
     """All pages of a list."""
     found, after_key = list[ItemT](), None
     while True:

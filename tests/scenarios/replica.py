@@ -17,6 +17,7 @@ from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
 from tickwright.domain.pools import Pool
 from tickwright.ports.store import Listing
+from tickwright.ports.whole import Scanned
 
 _Place = tuple[int, Key]
 
@@ -56,17 +57,17 @@ class Replica:
 class WholeOfState(IndexedStore):
     """A store of the other Region as its operator has it."""
 
-    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Head]:
+    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Head]:
         """All at once: it is a simulation."""
         assert limit > 0
         assert after_key is None
-        return Listing(items=list(self.state.heads.values()), next_key=None)
+        return Scanned(items=list(self.state.heads.values()), next_key=None)
 
-    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Execution]:
+    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Execution]:
         """All at once."""
         assert limit > 0
         assert after_key is None
-        return Listing(items=[row for rows in self.state.executions.values() for row in rows.values()], next_key=None)
+        return Scanned(items=[row for rows in self.state.executions.values() for row in rows.values()])
 
     async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
         """There is one, which has jobs."""

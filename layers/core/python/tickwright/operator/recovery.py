@@ -40,6 +40,7 @@ async def _relist(installed: Installed, asked: Namespace) -> int:
         "jobs": found.heads,
         "decidedWithoutExecution": found.decided,
         "jobsWithoutTheirVersion": found.incomplete,
+        "unreadableRows": found.unreadable,
         "pools": found.pools,
         "pages": found.pages,
         "highestEpoch": found.highest_epoch,

@@ -5,7 +5,8 @@ be forgotten again: dying anywhere leaves the rest for the next time. Reads may 
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
 
 from tickwright.domain.deletions import Deletion
 from tickwright.domain.executions import Execution
@@ -13,15 +14,27 @@ from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
 from tickwright.ports.store import Listing
 
+ItemT = TypeVar("ItemT")
+UNREADABLE: Final = (KeyError, ValueError, TypeError, AttributeError, AssertionError)  # what a row's reading ends in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned(Generic[ItemT]):
+    """A page of all there is. `unreadable`: where the rows lie that cannot be read, by the parts of their keys."""
+
+    items: Sequence[ItemT]
+    next_key: str | None = None
+    unreadable: Sequence[str] = ()
+
 
 class Whole(Protocol):
     """A store, as a whole."""
 
-    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Head]:
+    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Head]:
         """All heads, in no order; a page may hold fewer than `limit`, and none, though there is a next."""
         ...
 
-    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Execution]:
+    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Execution]:
         """All executions, in no order; pages as of heads."""
         ...
 

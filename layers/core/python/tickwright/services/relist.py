@@ -35,6 +35,7 @@ class Relisted:
     heads: int = 0
     decided: int = 0  # ticks that were decided and have no execution
     incomplete: list[JobId] = field(default_factory=list)  # jobs whose newest version is not there: their runs die
+    unreadable: list[str] = field(default_factory=list)  # places of rows that were passed over
     pools: int = 0
     pages: int = 0
     highest_epoch: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
@@ -67,6 +68,7 @@ async def _relist_executions(kit: Kit, whole: Whole, done: Relisted) -> None:
     while True:
         page = await whole.every_execution_eventually(limit=_PAGE, after_key=after_key)
         open_ones = [row for row in page.items if row.owed or not row.is_terminal]
+        done.unreadable += page.unreadable
         done.executions += len(page.items)
         done.unfinished += len(open_ones)
         done.highest_epoch = max([done.highest_epoch, *(row.lease_epoch for row in page.items)])
@@ -81,14 +83,21 @@ async def _relist_heads(kit: Kit, whole: Whole, done: Relisted, since: Instant) 
     after_key: str | None = None
     while True:
         page = await whole.every_head_eventually(limit=_PAGE, after_key=after_key)
+        done.unreadable += page.unreadable
         done.heads += len(page.items)
         done.tenants |= {head.tenant_id for head in page.items}
         done.incomplete += await _without_their_version(kit, page.items)
-        missing = await _without_their_last(kit, [head for head in page.items if (head.fired_at or 0) >= since])
+        late = [head for head in page.items if (head.fired_at or 0) >= since]
+        missing = await _without_their_last(kit, [head for head in late if not _is_passed_over(head, done)])
         done.decided += len(missing)
         done.pages += await _put(kit, missing)
         if (after_key := page.next_key) is None:
             return
+
+
+def _is_passed_over(head: Head, done: Relisted) -> bool:
+    """Whether its last execution is there and cannot be read."""
+    return head.last_ref is not None and " ".join(head.last_ref) in done.unreadable
 
 
 async def _without_their_last(kit: Kit, heads: Sequence[Head]) -> Sequence[Entry]:

@@ -3,9 +3,9 @@
 Must not decide what may go. A scan reads eventually: 0.5 units for 4 KB of whatever lies there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tickwright.adapters.aws.patience import TryAgain
 from tickwright.adapters.dynamodb import keys, listings, wire
@@ -21,6 +21,9 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
 from tickwright.ports.store import Listing
+from tickwright.ports.whole import UNREADABLE, Scanned
+
+ItemT = TypeVar("ItemT")
 
 _DELETES_A_REQUEST: Final = 25  # BatchWriteItem's limit
 _KEPT_MAX: Final = 1_000  # logs of one execution: one an attempt and reporter
@@ -34,19 +37,18 @@ class DynamoDbWhole:
         self._reader = Reader(engine)
 
     # --- reads --------------------------------------------------------------------------------------------------
-    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Head]:
+    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Head]:
         """Definitions lie between them: they are read and left out."""
         after = None if after_key is None else _after_head(after_key)
         items, last = await self._scanned(Table.JOBS, limit, after)
-        found = [jobs.head_from_item(item) for item in items if item["sk"] == keys.head(JobId(""))["sk"]]
-        return Listing(items=found, next_key=None if last is None else _place(last, "jobId", "sk"))
+        heads = [item for item in items if item["sk"] == keys.head(JobId(""))["sk"]]
+        return _scanned(heads, jobs.head_from_item, last, ("jobId", "sk"))
 
-    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Execution]:
+    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Execution]:
         """A scan."""
         after = None if after_key is None else keys.execution(_ref_of(after_key))
         items, last = await self._scanned(Table.EXECUTIONS, limit, after)
-        found = [executions.from_item(item) for item in items]
-        return Listing(items=found, next_key=None if last is None else _place(last, "jobId", "key"))
+        return _scanned(items, executions.from_item, last, ("jobId", "key"))
 
     async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
         """A scan, of all that lies under a tenant but the record that it was deleted."""
@@ -118,6 +120,19 @@ class DynamoDbWhole:
                 raise TryAgain("UnprocessedItems")
 
         await self._engine.persist("batch_write_item", attempt)
+
+
+def _scanned(
+    items: Sequence[Item], read: Callable[[Item], ItemT], last: Item | None, key: tuple[str, str]
+) -> Scanned[ItemT]:
+    """What can be read of them; one row of another version hides none beside it."""
+    found, unreadable = list[ItemT](), list[str]()
+    for item in items:
+        try:
+            found.append(read(item))
+        except UNREADABLE:
+            unreadable.append(_place(item, *key))
+    return Scanned(items=found, next_key=None if last is None else _place(last, *key), unreadable=unreadable)
 
 
 def _place(last: Item, *names: str) -> str:

@@ -15,6 +15,7 @@ from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import Listing
+from tickwright.ports.whole import UNREADABLE, Scanned
 
 ItemT = TypeVar("ItemT")
 
@@ -52,18 +53,16 @@ class EmbeddedWhole:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Head]:
+    async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Head]:
         """By the primary key."""
         rows = await self._rows(_HEADS, (after_key or "", limit))
-        heads = [entities.HEADS.codec.load(row[0]) for row in rows]
-        return Listing(items=heads, next_key=rows[-1][1] if len(rows) == limit else None)
+        return _scanned(rows, entities.HEADS.codec.load, limit)
 
-    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[Execution]:
+    async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Execution]:
         """By the primary key."""
         job_id, _, key = (after_key or "").partition(_SEPARATOR)
         rows = await self._rows(_EXECUTIONS, (job_id, key, limit))
-        found = [entities.EXECUTIONS.codec.load(row[0]) for row in rows]
-        return Listing(items=found, next_key=_SEPARATOR.join(rows[-1][1:]) if len(rows) == limit else None)
+        return _scanned(rows, entities.EXECUTIONS.codec.load, limit)
 
     async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
         """By the records that have one."""
@@ -105,6 +104,18 @@ class EmbeddedWhole:
 
     async def _write(self, work: Callable[[sqlite3.Connection], ItemT]) -> ItemT:
         return await self._database.write(work, StoreUnavailable)
+
+
+def _scanned(rows: Sequence[tuple[Any, ...]], load: Callable[[str], ItemT], limit: int) -> Scanned[ItemT]:
+    """What can be read of them; one row of another version hides none beside it."""
+    found, unreadable = list[ItemT](), list[str]()
+    for doc, *place in rows:
+        try:
+            found.append(load(doc))
+        except UNREADABLE:
+            unreadable.append(" ".join(place))
+    last = _SEPARATOR.join(rows[-1][1:]) if len(rows) == limit else None
+    return Scanned(items=found, next_key=last, unreadable=unreadable)
 
 
 def _forget_executions(connection: sqlite3.Connection, refs: Sequence[ExecutionRef]) -> None:
