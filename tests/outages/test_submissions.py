@@ -6,13 +6,17 @@ from dataclasses import replace
 import pytest
 
 from tests.outages.house import House, a_job, at_another
+from tickwright.api.landing import settle_arrival
 from tickwright.api.submissions import insists_ms
+from tickwright.domain.deletions import Deletion
 from tickwright.domain.events import EventName
+from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import JobStatus
 from tickwright.domain.limits import SUBMIT_INSISTS_MS
 from tickwright.domain.outcomes import Code
 from tickwright.domain.transitions import State
+from tickwright.ports.intake import Arrived
 
 
 async def _back_after(house: House, ms: int) -> None:
@@ -392,6 +396,32 @@ async def test_what_is_refused_as_it_lands_is_set_aside_and_a_repeat_says_why(ho
     repeats = [await acme.post("/v1/jobs", body, idempotency_key=key) for key in ("a", "b")]
     assert [got.status for got in repeats] == [201, 409]
     assert (repeats[0].json["jobId"], repeats[1].code) == (told[0].json["jobId"], "name_taken")
+
+
+@pytest.mark.sem("SEM-INTAKE-1", "SEM-TENANT-2")
+@pytest.mark.parametrize(
+    ("ended_after_ms", "lands"), [(None, False), (0, False), (-1, True)], ids=["under-way", "gone", "another-since"]
+)
+async def test_what_a_deleted_tenant_had_asked_for_is_set_aside(
+    house: House, ended_after_ms: int | None, *, lands: bool
+) -> None:
+    """While it is deleted, and what it asked for before it was gone; a tenant that came later has its jobs."""
+    acme = await house.client()
+    await acme.get("/v1/me")
+    house.mood.is_down = True
+    told = await acme.post("/v1/jobs", a_job(house.world))
+    await house.recover()
+    asked_at = house.intake.waiting[0].asked_at
+    ended_at = None if ended_after_ms is None else Instant(asked_at + ended_after_ms)
+
+    async def deletion_of(tenant_id: TenantId) -> Deletion | None:
+        return Deletion(tenant_id=tenant_id, asked_at=Instant(asked_at - 60_000), ended_at=ended_at)
+
+    arrived = Arrived(submission=house.intake.waiting[0], receipt="")
+    assert await settle_arrival(house.api, house.intake, arrived, deletion_of=deletion_of)
+
+    assert [head.job_id for head in await house.world.heads()] == ([told.json["jobId"]] if lands else [])
+    assert [refusal.code for _, refusal in house.intake.refused] == ([] if lands else [Code.FORBIDDEN])
 
 
 @pytest.mark.sem("SEM-INTAKE-2")

@@ -6,6 +6,7 @@ Promises: SEM-INTAKE-1, SEM-INTAKE-2.
 
 import contextlib
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from tickwright.api.bodies import JobBody, WriteQuery
@@ -16,8 +17,10 @@ from tickwright.api.problems import Refused
 from tickwright.api.shapes import shaped
 from tickwright.api.submissions import Asked, submit_once
 from tickwright.domain import limits
+from tickwright.domain.deletions import Deletion
 from tickwright.domain.events import EventName
-from tickwright.domain.ids import JobId
+from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.jobs import Head
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.tenants import Scope
@@ -26,14 +29,17 @@ from tickwright.ports.intake import Arrived, Intake, Submission
 from tickwright.services.kit import Kit
 from tickwright.services.submit import RequestKey
 
+DeletionOf = Callable[[TenantId], Awaitable[Deletion | None]]
 
-async def settle_arrival(api: Api, intake: Intake, arrived: Arrived) -> bool:
+
+async def settle_arrival(api: Api, intake: Intake, arrived: Arrived, *, deletion_of: DeletionOf | None = None) -> bool:
     """Land what has arrived, or set it aside where it is refused; whether it is done with, and need not come again.
 
     Dying anywhere in here loses nothing: the message comes again, and finds the job, or is refused as before.
+    `deletion_of`: tells how far the deletion of a tenant has come; without it none is taken for deleted.
     """
     try:
-        refusal = await land(api, arrived.submission)
+        refusal = await land(api, arrived.submission, deletion_of=deletion_of)
         if refusal is None:
             return True
         if not refusal.retryable:
@@ -50,7 +56,7 @@ async def settle_arrival(api: Api, intake: Intake, arrived: Arrived) -> bool:
     return False
 
 
-async def land(api: Api, submission: Submission) -> Refusal | None:
+async def land(api: Api, submission: Submission, *, deletion_of: DeletionOf | None = None) -> Refusal | None:
     """Make it a job, if it is none yet; the refusal, where it is refused.
 
     It has to come again after a refusal that is retryable, and after what this raises: the store does not answer.
@@ -65,6 +71,7 @@ async def land(api: Api, submission: Submission) -> Refusal | None:
         _note(api.kit, submission, "before")
         return None
     try:
+        await _check_tenant(submission, deletion_of)
         await _land(api, submission, told_anothers=told_anothers)
     except Refused as refused:
         if not refused.refusal.retryable:
@@ -74,6 +81,19 @@ async def land(api: Api, submission: Submission) -> Refusal | None:
             )
         return refused.refusal
     return None
+
+
+async def _check_tenant(submission: Submission, deletion_of: DeletionOf | None) -> None:
+    """Refuse what was asked before its tenant was gone: that has no more jobs, and one of that name is another.
+
+    A deletion that begins after this look rests for longer than a landing takes, and then stops what has landed.
+    """
+    deletion = None if deletion_of is None else await deletion_of(submission.tenant_id)
+    if deletion is None:
+        return
+    if deletion.ended_at is None or submission.asked_at <= deletion.ended_at:
+        detail = f"The tenant {submission.tenant_id} was deleted, by a request of {to_rfc3339(deletion.asked_at)}."
+        raise Refused(Refusal(code=Code.FORBIDDEN, detail=detail))
 
 
 def _of_another_id(told: JobId, made: JobId) -> Refusal:
