@@ -133,6 +133,9 @@ async def test_no_secret_leaves_unless_it_was_asked_for(installations: Installat
     head = await kit.store.head(record.head.job_id)
     assert head is not None
     assert (head.status, head.next_run_at) == (JobStatus.PAUSED, None)
+    too_early = await resume_job(kit, TENANT, head.job_id, None)
+    assert isinstance(too_early, Refusal)
+    assert "without the values" in too_early.detail
     spec = replace(record.definitions[-1].spec, payload=json.dumps({"card": SECRET}))
     await edit_job(kit, TENANT, head.job_id, spec, head.version)
     await resume_job(kit, TENANT, head.job_id, None)

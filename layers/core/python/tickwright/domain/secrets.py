@@ -78,6 +78,13 @@ def _check_pointer(problems: Problems, at: str, pointer: str, document: Mapping[
         problems.add(at, "leads_nowhere", f"{pointer!r} names no value that can be hidden; correct or remove it.")
 
 
+def lacks_a_value(spec: JobSpec) -> bool:
+    """Whether the mask stands where a secret should: it was imported without, and cannot run."""
+    document = _document_of(spec)
+    pointers = _outermost((*spec.secrets, *_secret_headers(spec.target)))
+    return any(_holds_mask(_found(document, _steps(pointer))) for pointer in pointers)
+
+
 def edit_problems(old: JobSpec, new: JobSpec, ever: Iterable[str] = ()) -> tuple[FieldProblem, ...]:
     """What is wrong with an edit for the sake of the secrets that the job has, and of those that it had: `ever`.
 
