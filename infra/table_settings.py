@@ -30,6 +30,8 @@ class TableSettings:
 
     `retained`: tables, their key and their logs stay when the stack goes, and nobody deletes them by mistake.
     `customer_key`: under a key of the installation's own, which costs $1 a month and can be taken away from everybody.
+    `customer_key_granted`: the key is there, and all may use it, and no table is under it yet: the step before, and the
+    step back, of an installation that has tables already.
     Queues and logs have none of it: they hold hints and events, and no tenant's data.
     """
 
@@ -39,6 +41,7 @@ class TableSettings:
     write_units_max: int | None = None
     warm: WarmThroughput | None = None
     customer_key: bool = False
+    customer_key_granted: bool = False
     # Called by stack and role instead of by CloudFormation: for places where an update loses a table without a name of
     # its own. Anywhere else a name does nothing but refuse a replacement.
     named: bool = False

@@ -114,7 +114,7 @@ class DataStack(cdk.Stack):
         super().__init__(scope, construct_id, description="Tickwright: jobs, executions, journal and control")
         self._settings = settings.tables
         self.termination_protection = settings.tables.retained
-        self.key = self._key() if self._settings.customer_key else None
+        self.key = self._key() if self._settings.customer_key or self._settings.customer_key_granted else None
         tables = {table.name: self._table(table) for table in _TABLES}
         self.tables: Mapping[str, dynamodb.TableV2] = tables
         self.jobs = tables[JOBS]
@@ -170,7 +170,7 @@ class DataStack(cdk.Stack):
         # A logical id that follows the construct tree would replace the table, and lose it, when the tree is tidied.
         resource = cast("dynamodb.CfnGlobalTable", made.node.default_child)
         resource.override_logical_id(table.name)
-        if self.key is not None:
+        if self.key is not None and settings.customer_key:
             # By the resource: the construct would have to know the region.
             resource.add_property_override("SSESpecification", {"SSEEnabled": True, "SSEType": "KMS"})
             resource.add_property_override("Replicas.0.SSESpecification", {"KMSMasterKeyId": self.key.key_arn})

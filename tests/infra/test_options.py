@@ -1,5 +1,6 @@
 """What is off by default: a key of one's own, a name, a web ACL, pollers, aliases, snapshots, canaries."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -73,6 +74,16 @@ def test_whoever_may_use_the_tables_may_use_their_key_through_them_alone(everyth
     for statement in granted:
         assert "kms:ViaService" in statement["Condition"]["StringEquals"]
         assert not any("*" in action for action in statement["Action"])
+
+
+def test_a_key_is_granted_to_all_before_a_table_is_under_it(synthesise: Callable[..., Templates]) -> None:
+    """Tables change first in a deployment: in one step nobody could read them until the last stack is there."""
+    granted = synthesise(replace(PROD, tables=replace(PROD.tables, customer_key_granted=True)))
+
+    may_use = [statement for _, statement in statements(granted) if statement.get("Sid") == "Key"]
+    assert len(may_use) == len(functions(granted)) + len(PROD.fleet.services)
+    assert len(list(granted.of_type("AWS::KMS::Key"))) == 1
+    assert not any("KMSMasterKeyId" in json.dumps(table) for _, table in granted.of_type(TABLE))
 
 
 def test_the_busy_tables_and_indexes_are_warm(everything: Templates) -> None:
