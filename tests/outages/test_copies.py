@@ -7,9 +7,12 @@ import pytest
 from tests.outages.house import House, a_job, at_another, silenced, without_marks
 from tests.support.builders import an_id
 from tests.support.clocks import ManualClock
+from tickwright.adapters.cache.memory import MemoryStatusCache
 from tickwright.domain.events import EventName
+from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
-from tickwright.domain.limits import COPY_S_MAX, STORE_PATIENCE_MS, STORE_RESTS_MS
+from tickwright.domain.limits import COPIES_MAX, COPY_S_MAX, STORE_PATIENCE_MS, STORE_RESTS_MS
+from tickwright.ports.status_cache import Copy, Place
 
 
 @pytest.mark.sem("SEM-STALE-1")
@@ -184,6 +187,36 @@ async def test_a_wall_clock_that_steps_makes_no_copy_older_or_younger(house: Hou
     assert (got.json["status"], got.headers["Age"]) == ("PAUSED", "0")
     clock.set(Instant(clock.now() - 3_600_000))
     assert (await acme.get(path)).headers["Age"] == "0"
+
+
+@pytest.mark.sem("SEM-STALE-2")
+@pytest.mark.parametrize("size", [0, 400_000], ids=["many", "large"])
+async def test_a_tenant_that_looks_at_much_drives_out_no_copy_of_another(house: House, size: int) -> None:
+    """It forgets its own: each has a share of the process's memory."""
+    cache = MemoryStatusCache(house.world.clock)
+    quiet = Place(tenant_id=TenantId("quiet"), path="/v1/jobs/one")
+    await cache.put(quiet, Copy(body=b"{}", as_of=house.world.clock.now()))
+    count = 100 if size else COPIES_MAX + 1
+    loud = [Place(tenant_id=TenantId("loud"), path=f"/v1/jobs/{number}") for number in range(count)]
+
+    for place in loud:
+        await cache.put(place, Copy(body=b"x" * size, as_of=house.world.clock.now()))
+
+    assert await cache.get(quiet) is not None
+    assert await cache.get(loud[0]) is None
+    assert await cache.get(loud[-1]) is not None
+
+
+@pytest.mark.sem("SEM-STALE-2")
+async def test_no_path_leads_to_the_mark_of_what_was_accepted(house: House) -> None:
+    """The mark holds no answer: whoever asks for its old name is told what anybody is who asks for nothing."""
+    acme = await house.client()
+    await acme.get("/v1/me")
+    house.mood.is_down = True
+    told = await acme.post("/v1/jobs", a_job(house.world))
+
+    assert (await acme.get(f"/v1/jobs/{told.json['jobId']}#accepted")).status in {404, 503}
+    assert (await acme.get(told.headers["Location"])).code == "pending"
 
 
 @pytest.mark.sem("SEM-EVENT-1")

@@ -11,7 +11,7 @@ from tickwright.ports.status_cache import Copy, Place
 
 def path_of_accepted(job_id: str) -> str:
     """Where it is noted that a job of this id was accepted."""
-    return f"/v1/jobs/{job_id}#accepted"
+    return f"accepted:{job_id}"  # what is shown is kept under paths, and no path of a request begins like this
 
 
 async def keep_copy(call: Call, path: str, copy: Copy) -> None:
