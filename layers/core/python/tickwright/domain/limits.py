@@ -53,7 +53,7 @@ ORDERS_KEPT_MAX = 100  # of one tenant, those that have ended a while ago too: t
 RETRACTED_MAX = 100_000  # unfinished executions of one job in one request; past it the request is to be repeated
 ATTEMPTS_MAX = 100
 # Of one execution in one installation. One that is given back each half minute for the 7 days that it may take by
-# default is claimed 20,160 times; SQL stores leave room for 20 such eras in the fence of a job.
+# default is claimed 20,160 times; SQL stores leave room for 19 such eras in the fence of a job.
 EPOCHS_AN_ERA = 50_000
 EPOCH_BASE_MAX = 1_000_000 - 2 * EPOCHS_AN_ERA  # the last era's highest stays below a million
 RETRY_AFTER_MAX = 100  # an execution may ask to be retried later this often without using an attempt
