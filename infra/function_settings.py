@@ -34,11 +34,13 @@ class ReleaseSettings:
     loops do not need it, since they are started each minute. Versions do not stay then: each snapshot is paid for.
     `canary`: a tenth of the API's callers have the new version for five minutes; alarms take it back. The others are
     replaced at once: two versions of a loop or a worker beside each other prove nothing in five minutes.
+    `heeds_alarms`: false for the release that repairs an API whose alarms ring: they would take the repair back.
     """
 
     aliased: bool = False
     snap_start: bool = False
     canary: bool = False
+    heeds_alarms: bool = True
 
     def __post_init__(self) -> None:
         """Snapshots and canaries are of versions, and a version is called by its alias."""

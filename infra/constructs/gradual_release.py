@@ -12,23 +12,24 @@ from constructs import Construct
 from infra.alarm_settings import AlarmSettings
 from infra.constructs import measures
 from infra.constructs.alarm import MINUTE, Alarms, Condition
-from infra.constructs.service_function import ServiceFunction
+from infra.constructs.service_function import ALIAS, ServiceFunction
 from infra.policy.runbook import Runbook
+from infra.stage_settings import Settings
 
 _STEPS = codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_5_MINUTES
 
 
 def release_gradually(
     scope: Construct,
-    thresholds: AlarmSettings,
+    settings: Settings,
     *,
     gateway: apigateway.RestApi,
     api: ServiceFunction,
     authorizer: ServiceFunction,
 ) -> None:
     """Two groups that go back by the same alarms. They are of this stack: a release must not wait for another."""
-    alarms = Alarms(scope, thresholds)
-    rings = [_door(alarms, thresholds, gateway), _errors(alarms, thresholds, api)]
+    alarms = Alarms(scope, settings.alarms)
+    rings = [_door(alarms, settings.alarms, gateway), _errors(alarms, settings.alarms, api)]
     application = codedeploy.LambdaApplication(scope, "Release")
     role = iam.Role(
         scope,
@@ -48,6 +49,7 @@ def release_gradually(
             alias=function.alias,
             deployment_config=_STEPS,
             alarms=rings,
+            ignore_alarm_configuration=not settings.release.heeds_alarms,
             role=role,
             auto_rollback=codedeploy.AutoRollbackConfig(
                 failed_deployment=True, stopped_deployment=True, deployment_in_alarm=True
@@ -67,9 +69,21 @@ def _door(alarms: Alarms, thresholds: AlarmSettings, gateway: apigateway.RestApi
 
 
 def _errors(alarms: Alarms, thresholds: AlarmSettings, api: ServiceFunction) -> cloudwatch.IAlarm:
+    """Of the version that is released: one time limit of the one before it says nothing about it."""
+    failed = cloudwatch.Metric(
+        namespace="AWS/Lambda",
+        metric_name="Errors",
+        dimensions_map={
+            "FunctionName": api.function.function_name,
+            "Resource": f"{api.function.function_name}:{ALIAS}",
+            "ExecutedVersion": api.function.current_version.version,
+        },
+        statistic="Sum",
+        period=MINUTE,
+    )
     return alarms.ring(
         "ReleaseErrors",
-        Condition(metric=api.entry.metric_errors(period=MINUTE), threshold=thresholds.function_errors),
+        Condition(metric=failed, threshold=thresholds.function_errors),
         runbook=Runbook.A_FUNCTION_FAILS,
-        says="The API's function has failed: a release that is under way goes back by itself.",
+        says="The new version of the API's function has failed: a release that is under way goes back by itself.",
     )

@@ -98,7 +98,7 @@ class ApiStack(cdk.Stack):
         if door.waf is not None:
             WebAcl(self, "WebAcl", gateway=gateway, settings=settings, waf=door.waf)
         if settings.release.canary:
-            release_gradually(self, settings.alarms, gateway=gateway, api=api, authorizer=authorizer)
+            release_gradually(self, settings, gateway=gateway, api=api, authorizer=authorizer)
         cdk.CfnOutput(self, "Url", value=address, description="The base URL of the HTTP API")
 
     def _intake(self, parts: Parts) -> ServiceFunction:

@@ -12,7 +12,7 @@ import pytest
 from infra.door_settings import ApiSettings, DomainSettings, WafSettings
 from infra.function_settings import ReleaseSettings
 from infra.lane_settings import Pollers
-from infra.policy.alarm_checks import check_alarms
+from infra.policy.alarm_checks import ALARM, check_alarms
 from infra.policy.checks import FUNCTION, MAPPING, TABLE, check, statements
 from infra.policy.container_checks import check_containers
 from infra.policy.everything import EVERYTHING
@@ -172,6 +172,30 @@ def test_callers_meet_a_new_version_by_tenths(everything: Templates) -> None:
     assert all(len(group["AlarmConfiguration"]["Alarms"]) == 2 for group in groups)
     assert all("DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"] for group in groups)
     assert {re.split("Function", address.logical_id)[0] for address in moved if address} == {"Api", "Authorizer"}
+
+
+def test_a_release_goes_back_by_the_errors_of_its_own_version_alone(everything: Templates) -> None:
+    """One time limit of the version before it must not take a good one back."""
+    (alarm,) = [
+        each["Properties"] for address, each in everything.of_type(ALARM) if address.logical_id.startswith("ReleaseErr")
+    ]
+    dimensions = {each["Name"]: each["Value"] for each in alarm["Dimensions"]}
+
+    assert set(dimensions) == {"FunctionName", "Resource", "ExecutedVersion"}
+    assert "ApiFunctionCurrentVersion" in dimensions["ExecutedVersion"]["Fn::GetAtt"][0]
+
+
+@pytest.mark.parametrize("heeds", [True, False])
+def test_an_api_that_answers_5xx_can_be_repaired_by_a_release(
+    synthesise: Callable[..., Templates], *, heeds: bool
+) -> None:
+    """Its alarms ring already: they would take back what ends them, unless the release says not to look."""
+    release = ReleaseSettings(aliased=True, canary=True, heeds_alarms=heeds)
+    groups = list(synthesise(replace(PROD, release=release)).of_type("AWS::CodeDeploy::DeploymentGroup"))
+
+    assert len(groups) == 2
+    for _, group in groups:
+        assert group["Properties"]["AlarmConfiguration"].get("Enabled", True) is heeds
 
 
 # --- the door -----------------------------------------------------------------------------------------------------
