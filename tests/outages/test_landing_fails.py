@@ -42,7 +42,7 @@ async def test_a_bug_that_keeps_one_from_landing_is_told_and_it_comes_again(
 ) -> None:
     """A right that lacks is one too: it counts as a bug of ours, and the submission is kept."""
 
-    async def refuse(*_: object) -> None:
+    async def refuse(*_: object, **__: object) -> None:
         raise PermissionError("not allowed to write")
 
     job_id = await _accept_one(house)

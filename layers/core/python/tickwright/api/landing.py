@@ -48,8 +48,8 @@ async def settle_arrival(api: Api, intake: Intake, arrived: Arrived, *, deletion
     except Unavailable as fault:
         api.kit.emit(EventName.STORE_FAULT, jobId=arrived.submission.job_id, fault=type(fault).__name__)
     except Exception as fault:  # noqa: BLE001 - a bug of ours, or a right that lacks: the others of the batch land
-        about = {"jobId": arrived.submission.job_id, "fault": type(fault).__name__, "detail": str(fault)[:500]}
-        api.kit.emit(EventName.LOOP_BROKE, **about)
+        job_id, name = arrived.submission.job_id, type(fault).__name__
+        api.kit.emit(EventName.LOOP_BROKE, jobId=job_id, fault=name, detail=str(fault)[:500])
     _note_wait(api.kit, arrived.submission)
     with contextlib.suppress(Unavailable):  # then it comes when its visibility ends
         await intake.show_again(arrived, after_ms=limits.LANDING_AGAIN_MS)
