@@ -11,12 +11,13 @@ from tickwright.api.landing import settle_arrival
 from tickwright.domain.allowed_targets import allowed_from_json
 from tickwright.domain.events import EventName
 from tickwright.wiring.aws import kit_from_env
-from tickwright.wiring.intake import arrived_of, intake_from_env
+from tickwright.wiring.intake import arrived_of, deletions_from, intake_from_env
 
 _API = Api(
     kit=kit_from_env(os.environ), behind_gateway=True, targets=allowed_from_json(os.environ["TICKWRIGHT_TARGETS"])
 )
 _INTAKE = intake_from_env(os.environ, _API.kit)
+_DELETION_OF = deletions_from(_API.kit)
 _RUNNER = asyncio.Runner()
 _LOG = logging.getLogger("tickwright.intake")
 
@@ -45,4 +46,4 @@ async def _is_done(record: Record) -> bool:
     if arrived is None:
         _API.kit.emit(EventName.LOOP_BROKE, fault="NoSubmission", detail=record["messageId"])
         return False
-    return await settle_arrival(_API, _INTAKE, arrived)
+    return await settle_arrival(_API, _INTAKE, arrived, deletion_of=_DELETION_OF)

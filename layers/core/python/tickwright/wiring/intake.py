@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tickwright.adapters.aws.clients import sqs_client
+from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.sqs.intake import SqsIntake, arrived_from_record
+from tickwright.api.landing import DeletionOf
 from tickwright.ports.intake import Arrived, Intake
 from tickwright.services.kit import Kit
 
@@ -15,6 +17,12 @@ def intake_from_env(environ: Mapping[str, str], kit: Kit) -> Intake | None:
         return None
     refused_url = environ.get("TICKWRIGHT_QUEUE_INTAKE_UNDELIVERED")
     return SqsIntake(sqs_client(), url, clock=kit.clock, entropy=kit.entropy, refused_url=refused_url)
+
+
+def deletions_from(kit: Kit) -> DeletionOf:
+    """How far the deletion of a tenant has come: what it had accepted before must not land after it."""
+    assert isinstance(kit.store, DynamoDbStore), "an installation on AWS keeps its tables there"
+    return kit.store.whole().deletion
 
 
 def arrived_of(record: Mapping[str, Any]) -> Arrived | None:
