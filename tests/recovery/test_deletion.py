@@ -152,7 +152,8 @@ class Late:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """As the whole, but for the first job."""
-        return getattr(self._whole, name)
+        called: Callable[..., Any] = getattr(self._whole, name)
+        return called
 
     async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
         """The job, and another one comes."""

@@ -1,12 +1,13 @@
 """The intake of an installation on AWS, as the environment names its queues; apart from aws.py, for few need it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from tickwright.adapters.aws.clients import sqs_client
 from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.sqs.intake import SqsIntake, arrived_from_record
-from tickwright.api.landing import DeletionOf
+from tickwright.domain.deletions import Deletion
+from tickwright.domain.ids import TenantId
 from tickwright.ports.intake import Arrived, Intake
 from tickwright.services.kit import Kit
 
@@ -19,7 +20,7 @@ def intake_from_env(environ: Mapping[str, str], kit: Kit) -> Intake | None:
     return SqsIntake(sqs_client(), url, clock=kit.clock, entropy=kit.entropy, refused_url=refused_url)
 
 
-def deletions_from(kit: Kit) -> DeletionOf:
+def deletions_from(kit: Kit) -> Callable[[TenantId], Awaitable[Deletion | None]]:
     """How far the deletion of a tenant has come: what it had accepted before must not land after it."""
     assert isinstance(kit.store, DynamoDbStore), "an installation on AWS keeps its tables there"
     return kit.store.whole().deletion
