@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.operator.test_keys import STAGE, installation
+from tests.operator.conftest import STAGE
 from tests.support.installation import Installation
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
@@ -20,8 +20,6 @@ from tickwright.operator.tenants import COME_AGAIN, LEFT_OUT
 from tickwright.services.kit import Kit
 from tickwright.services.submit import RequestKey, Submitted, submit
 from tickwright.wiring.aws import kit_from_env
-
-__all__ = ["installation"]
 
 
 def run(*arguments: str) -> int:
