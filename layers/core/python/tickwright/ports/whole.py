@@ -6,7 +6,7 @@ be forgotten again: dying anywhere leaves the rest for the next time. Reads may 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar, runtime_checkable
 
 from tickwright.domain.deletions import Deletion
 from tickwright.domain.executions import Execution
@@ -63,4 +63,13 @@ class Whole(Protocol):
 
     async def put_deletion(self, deletion: Deletion) -> None:
         """Put or replace it."""
+        ...
+
+
+@runtime_checkable
+class Undivided(Protocol):
+    """A store that can be had as a whole."""
+
+    def whole(self) -> Whole:
+        """All that it keeps."""
         ...

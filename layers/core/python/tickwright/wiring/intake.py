@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from tickwright.adapters.aws.clients import sqs_client
-from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.sqs.intake import SqsIntake, arrived_from_record
 from tickwright.domain.deletions import Deletion
 from tickwright.domain.ids import TenantId
 from tickwright.ports.intake import Arrived, Intake
+from tickwright.ports.whole import Undivided
 from tickwright.services.kit import Kit
 
 
@@ -22,7 +22,7 @@ def intake_from_env(environ: Mapping[str, str], kit: Kit) -> Intake | None:
 
 def deletions_from(kit: Kit) -> Callable[[TenantId], Awaitable[Deletion | None]]:
     """How far the deletion of a tenant has come: what it had accepted before must not land after it."""
-    assert isinstance(kit.store, DynamoDbStore), "an installation on AWS keeps its tables there"
+    assert isinstance(kit.store, Undivided), "a store, and none that stands before one"
     return kit.store.whole().deletion
 
 
