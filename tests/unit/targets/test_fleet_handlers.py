@@ -19,6 +19,8 @@ async def test_a_machine_goes_by_the_installations_list_of_handlers(monkeypatch:
     environ = defaultdict(
         lambda: "x",
         TICKWRIGHT_BUCKETS="1",
+        TICKWRIGHT_BUCKETS_SERVED="1",
+        TICKWRIGHT_EPOCH_BASE="0",
         TICKWRIGHT_SCALE="1",
         TICKWRIGHT_TARGETS=json.dumps({"*": ["python:billing.*"]}),
         TICKWRIGHT_WEBHOOK_KEY="k",
