@@ -130,6 +130,14 @@ def test_every_function_is_tried_here(account: Account) -> None:
 
 
 @pytest.mark.slow
+def test_the_intake_names_what_it_cannot_read(account: Account) -> None:
+    """What is no submission comes again, and does not stop the function."""
+    records = [{"messageId": "m-1", "receiptHandle": "r-1", "body": "{}"}]
+
+    assert account.invoke("intake", {"Records": records}) == {"batchItemFailures": [{"itemIdentifier": "m-1"}]}
+
+
+@pytest.mark.slow
 def test_the_api_says_that_it_is_well(account: Account) -> None:
     """The open path, without a caller."""
     event = an_event(
