@@ -3,14 +3,10 @@
 `make gate` runs both, in a process of its own: they would add ten seconds and 350 MB here.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-
-# Read by the first synthesis of a process.
-os.environ.setdefault("CDK_VALIDATION", "false")
 
 from infra.app import build_app
 from infra.context import context_of_cdk_json

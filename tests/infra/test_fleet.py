@@ -231,8 +231,8 @@ def test_the_network_of_its_own_costs_nothing_by_the_hour(prod: Templates) -> No
 def test_machines_can_stand_in_subnets_that_exist(synthesise: Synthesise) -> None:
     """Then no network is made, and nothing is looked up."""
     given = NetworkSettings(
-        vpc_id="vpc-1",
-        subnet_ids=("subnet-a", "subnet-b"),
+        vpc_id="vpc-0a1b2c3d",
+        subnet_ids=("subnet-0a1b2c3d", "subnet-1b2c3d4e"),
         availability_zones=("eu-central-1a", "eu-central-1b"),
         public_addresses=False,
     )
@@ -242,7 +242,7 @@ def test_machines_can_stand_in_subnets_that_exist(synthesise: Synthesise) -> Non
     assert list(templates.of_type("AWS::EC2::VPC")) == []
     for _, service in templates.of_type(SERVICE):
         network = service["Properties"]["NetworkConfiguration"]["AwsvpcConfiguration"]
-        assert (network["Subnets"], network["AssignPublicIp"]) == (["subnet-a", "subnet-b"], "DISABLED")
+        assert (network["Subnets"], network["AssignPublicIp"]) == (["subnet-0a1b2c3d", "subnet-1b2c3d4e"], "DISABLED")
     assert check_containers(templates) == []
 
 
@@ -282,7 +282,10 @@ SERVICE_SETTINGS = PROD.fleet.services["Urgent"]
         ),
         pytest.param(
             lambda: NetworkSettings(
-                vpc_id="vpc-1", subnet_ids=("subnet-a",), availability_zones=("eu-central-1a",), public_addresses=True
+                vpc_id="vpc-0a1b2c3d",
+                subnet_ids=("subnet-0a1b2c3d",),
+                availability_zones=("eu-central-1a",),
+                public_addresses=True,
             ),
             id="one zone",
         ),

@@ -4,16 +4,12 @@
 """
 
 import json
-import os
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-# Read by the first synthesis of a process: `make gate` validates, this does not again.
-os.environ.setdefault("CDK_VALIDATION", "false")
 
 from infra.app import build_app
 from infra.context import context_of_cdk_json
