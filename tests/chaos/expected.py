@@ -84,9 +84,9 @@ def _wrong_next(story: Story, before: Sequence[Change], change: Change) -> str |
             kept = next((tick for tick in _chain(before[-2]) if tick > decided_ms), None)
             right = change.next_ms == kept or _is_at_edit(change, kept)
         case Kind.EDIT if change.next_ms is not None and change.next_ms <= change.acked_ms:
-            right = change.next_ms == kept or _is_first(change)
+            right = change.next_ms == kept or _is_first(change, _counts_from(before, change))
         case _:
-            right = _is_first(change)
+            right = _is_first(change, _counts_from(before, change))
     told = f"{change.kind.value} at {change.invoked_ms}..{change.acked_ms} goes on at {change.next_ms}"
     return None if right else f"{told}; decided {decided_ms}, due before it {kept}"
 
@@ -99,14 +99,20 @@ def _is_at_edit(change: Change, kept: int | None) -> bool:
     return waits.at_ms <= change.next_ms <= max(waits.at_ms, decided_ms + 1)
 
 
-def _is_first(change: Change) -> bool:
+def _counts_from(before: Sequence[Change], change: Change) -> int:
+    """From when the version in force has a say: one that waited is put in force ahead of its time."""
+    waited = (earlier.waits for earlier in before if earlier.waits is not None)
+    return max((one.at_ms for one in waited if one.version == change.definition_version), default=0)
+
+
+def _is_first(change: Change, counts_from_ms: int) -> bool:
     """The first tick after the moment of the change, which lies between call and answer.
 
-    And after all that was decided.
+    And after all that was decided, and of a version that counts.
     """
-    decided_ms = change.decided_ms or -1
-    earliest, _ = _goes_on(change, max(change.invoked_ms, decided_ms))
-    _, latest = _goes_on(change, max(change.acked_ms, decided_ms))
+    settled_ms = max(change.decided_ms or -1, counts_from_ms - 1)
+    earliest, _ = _goes_on(change, max(change.invoked_ms, settled_ms))
+    _, latest = _goes_on(change, max(change.acked_ms, settled_ms))
     if change.next_ms is None or earliest is None:
         return change.next_ms is latest is None
     on_beat = next(change.rhythm.after(change.next_ms - 1), None) == change.next_ms

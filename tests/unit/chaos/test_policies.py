@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tests.chaos.expected import expected_of
 from tests.chaos.history import Beat, Closing, Expect, Kind, Put, Seen, Slots, Story, Waits, is_open
 from tests.unit.chaos.histories import (
     BEGIN,
@@ -166,6 +167,21 @@ def test_an_answer_may_name_the_edit_as_what_comes_next() -> None:
 
     assert found(a_story(submitted(), right)) == set()
     assert "NextTickIsRight" in found(a_story(submitted(), wrong))
+
+
+def test_a_version_that_was_put_in_force_ahead_has_no_tick_before_its_time() -> None:
+    """An edit that counts from 500 ms after a tick on is in force before that; another one is to wait then."""
+    beat = replace(a_beat(), phase_ms=a_beat().phase_ms + 100)
+    ahead = Waits(version=2, at_ms=TICKS[0] + 500, rhythm=beat)
+    first = a_change(Kind.EDIT, BEGIN + 2_000, version=2, next_ms=TICKS[0], waits=ahead)
+    then = Waits(version=3, at_ms=TICKS[2], rhythm=LATER)
+    shown = {"version": 4, "definition_version": 2, "decided_ms": TICKS[0], "rhythm": beat, "waits": then}
+
+    def is_right(next_ms: int) -> bool:
+        second = a_change(Kind.EDIT, TICKS[0] + 50, next_ms=next_ms, **shown)
+        return expected_of(a_story(submitted(), first, second), in_time=lambda _since, _until: True).wrong == []
+
+    assert [is_right(at) for at in (TICKS[0] + 100, TICKS[1] + 99, TICKS[1] + 100)] == [False, False, True]
 
 
 def test_more_runs_than_the_schedule_has_are_found() -> None:
