@@ -40,7 +40,7 @@ class AlarmSettings:
     )
     # Accepted while the store did not answer: an outage of so long is one that somebody knows of.
     oldest_submission_s: int = 900
-    # Copies of runs that died, in five minutes. A tenant's mistake is no trouble of the platform: many of them may be.
+    # Copies of runs that died, in five minutes. With many tenants, whose mistakes are theirs, raise it.
     dead_letters: int = 1
     # Invocations that failed, of one function, in five minutes: none does on purpose.
     function_errors: int = 1

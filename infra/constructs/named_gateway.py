@@ -3,6 +3,7 @@
 Must not know the routes: the name stands for the whole of the stage, so paths are the same under every name.
 """
 
+import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_route53 as route53
@@ -13,7 +14,7 @@ from infra.door_settings import DomainSettings
 
 
 def name_gateway(scope: Construct, gateway: apigateway.RestApi, *, domain: DomainSettings) -> str:
-    """Give the API its name, enter it where a zone is given, and say its address."""
+    """Give the API its name, enter it where a zone is given or say where it points to, and say its address."""
     name = apigateway.DomainName(
         scope,
         "DomainName",
@@ -30,4 +31,11 @@ def name_gateway(scope: Construct, gateway: apigateway.RestApi, *, domain: Domai
         aim = route53.RecordTarget.from_alias(targets.ApiGatewayDomain(name))
         route53.ARecord(scope, "Record", zone=zone, record_name=f"{domain.name}.", target=aim)
         route53.AaaaRecord(scope, "RecordOfIpv6", zone=zone, record_name=f"{domain.name}.", target=aim)
+    else:
+        cdk.CfnOutput(
+            scope,
+            "DomainTarget",
+            value=name.domain_name_alias_domain_name,
+            description="What the name has to point to: CNAME, or an alias where it is a zone's own",
+        )
     return f"https://{domain.name}/"

@@ -40,6 +40,13 @@ _FORBIDDEN = _Problem(
     title="The API key may not do that",
     detail="Use a key with the scope that this request needs.",
 )
+_FILTERED = _Problem(
+    status=403,
+    code="filtered",
+    title="The web ACL refused the request",
+    detail="Not for its key: too many requests came from this address in five minutes, or it looks like an"
+    " attack. Send fewer, or ask whoever runs this installation.",
+)
 _NOT_FOUND = _Problem(
     status=404,
     code="not_found",
@@ -87,7 +94,7 @@ _RESPONSES = (
     (_TYPE.INVALID_SIGNATURE, _UNAUTHENTICATED),
     (_TYPE.EXPIRED_TOKEN, _UNAUTHENTICATED),
     (_TYPE.ACCESS_DENIED, _FORBIDDEN),
-    (_TYPE.WAF_FILTERED, _FORBIDDEN),
+    (_TYPE.WAF_FILTERED, _FILTERED),
     # What API Gateway calls a missing token is a path or method that it does not know.
     (_TYPE.MISSING_AUTHENTICATION_TOKEN, _NOT_FOUND),
     (_TYPE.RESOURCE_NOT_FOUND, _NOT_FOUND),

@@ -142,7 +142,8 @@ class Journeys:
         overtaken = [row for row in ledger if datetime.fromisoformat(row["scheduledTime"]) >= paused_at]
         stopped = [row for row in overtaken if (row["status"], row["reason"]) == ("CANCELLED", "paused")]
         ran = [row for row in ledger if row not in stopped]
-        expect("how the ticks ended", set(_states(ran)), {"SUCCEEDED"})
+        others = [(row["executionId"], row["status"], row["reason"]) for row in ran if row["status"] != "SUCCEEDED"]
+        expect("ticks that ended otherwise", others, [])
         calls = Counter((call.execution_id, call.epoch) for call in self.book.of("ticking"))
         expect("calls under one epoch", [place for place, number in calls.items() if number > 1], [])
         expect("which executions were called", {place[0] for place in calls}, {row["executionId"] for row in ran})

@@ -138,8 +138,12 @@ def test_the_door_uses_the_codes_of_the_product(prod: Templates, kind: str) -> N
     problem = json.loads(responses(prod)[kind]["ResponseTemplates"]["application/json"])
     shown = {code.value: (look.status, look.title) for code, look in SHOWN.items()}
 
-    # Limits of the whole installation are the door's own; the product counts per tenant.
-    expected = shown | {"too_many_requests": (429, "Too many requests")}
+    # The web ACL and the limits of the whole installation are the door's own.
+    of_the_door = {
+        "too_many_requests": (429, "Too many requests"),
+        "filtered": (403, "The web ACL refused the request"),
+    }
+    expected = shown | of_the_door
 
     assert (problem["status"], problem["title"]) == expected[problem["code"]]
     assert problem["type"] == f"urn:tickwright:problem:{problem['code']}"

@@ -218,7 +218,10 @@ def test_a_name_without_a_zone_is_entered_by_somebody_else(synthesise: Callable[
 
     templates = synthesise(replace(PROD, api_gateway=replace(PROD.api_gateway, domain=domain)))
 
+    outputs = templates.by_stack[f"Tickwright-{PROD.stage}-Api"]["Outputs"]
+
     assert only(templates, "AWS::ApiGateway::DomainName")
+    assert "RegionalDomainName" in str(outputs["DomainTarget"]["Value"])
     assert list(templates.of_type("AWS::Route53::RecordSet")) == []
 
 

@@ -62,7 +62,7 @@ def test_a_row_of_a_range_says_how_many_and_which_calendar() -> None:
     [
         ("BadPayload", "POST rerun", "redrive it"),
         ("BadResult", "what the handler returns", "4xx"),
-        ("Http404", "Mend the target", "rerun"),
+        ("Http404", "Mend the target and redrive it. An edit of the job takes POST rerun", "another payload"),
     ],
 )
 def test_a_death_quotes_its_error_and_says_what_mends_it(error_class: str, has: str, has_not: str) -> None:

@@ -28,6 +28,7 @@ class Told:
 _S = State
 _FAILED = (_S.RETRY, _S.DEAD)
 _STOPPED = (_S.CANCELLING, _S.CANCELLED)
+_OR_THE_JOB = "An edit of the job takes POST rerun: a redrive runs it as it was."
 # fmt: off
 REASONS: Mapping[Reason, Told] = {
     Reason.MISSED: Told(
@@ -61,7 +62,7 @@ REASONS: Mapping[Reason, Told] = {
     Reason.EXPIRED: Told(
         (_S.DEAD,),
         "Its time was over before it could start or be tried again: the run deadline, or a one-off's catch-up window.",
-        "Raise runDeadlineSec or catchup.windowSec if that was too short; redrive it if it is still wanted."),
+        "Redrive it if it is still wanted; for the next raise runDeadlineSec or catchup.windowSec."),
     Reason.POOL_DELETED: Told(
         (_S.DEAD,),
         "The pool that it waited in was deleted, so no machine could have claimed it.",
@@ -81,18 +82,18 @@ REASONS: Mapping[Reason, Told] = {
     Reason.FAILED: Told(
         _FAILED,
         "The target failed; error says how.",
-        "In RETRY wait for the next attempt; when DEAD mend the cause and redrive it.",
-        "Mend the cause and redrive it."),
+        "In RETRY wait for the next attempt; when DEAD mend the target and redrive it, or the job and POST rerun.",
+        f"Mend the target and redrive it. {_OR_THE_JOB}"),
     Reason.FATAL: Told(
         (_S.DEAD,),
         "It failed in a way that no other attempt can mend; error says how.",
-        "Mend the target and redrive it; where the payload was the fault, run it again with another by POST rerun.",
-        "Mend the target and redrive it."),
+        "Mend the target and redrive it; where the job or its payload was the fault, mend that and POST rerun.",
+        f"Mend the target and redrive it. {_OR_THE_JOB}"),
     Reason.TIMED_OUT: Told(
         _FAILED,
         "The attempt took longer than timeoutSec.",
-        "Make the target faster or raise timeoutSec; when DEAD redrive it.",
-        "Make the target faster or raise timeoutSec, and redrive it."),
+        "Make the target faster or raise timeoutSec; when DEAD redrive it, or after such an edit POST rerun.",
+        f"Make the target faster and redrive it, or raise timeoutSec. {_OR_THE_JOB}"),
     Reason.LEASE_EXPIRED: Told(
         _FAILED,
         "The worker stopped sending heartbeats: it died, was cut off, or hung.",

@@ -122,7 +122,14 @@ async def follow_up(kit: Kit, outcome: Outcome[Execution], name: EventName) -> O
         return outcome
     moved = outcome.new
     reason = "" if moved.reason is None else moved.reason.value
-    kit.emit(name, executionId=moved.ref.id, jobId=moved.job_id, state=moved.state.value, reason=reason)
+    kit.emit(
+        name,
+        executionId=moved.ref.id,
+        jobId=moved.job_id,
+        tenantId=moved.tenant_id,
+        state=moved.state.value,
+        reason=reason,
+    )
     if moved.state is State.RETRY and moved.wait_key is None:
         await send_hints(kit, [moved])
     if moved.owed:

@@ -266,7 +266,7 @@ def _announce_birth(kit: Kit, execution: Execution) -> None:
     names = {State.SKIPPED: EventName.EXECUTION_SKIPPED, State.DEAD: EventName.EXECUTION_DEAD}
     name = names.get(execution.state, EventName.EXECUTION_QUEUED)
     reason = execution.reason.value if execution.reason is not None else ""
-    kit.emit(name, executionId=execution.ref.id, jobId=execution.job_id, reason=reason)
+    kit.emit(name, executionId=execution.ref.id, jobId=execution.job_id, tenantId=execution.tenant_id, reason=reason)
 
 
 def _announce(kit: Kit, plans: Sequence[_Plan], outcomes: Sequence[AnyOutcome]) -> int:
