@@ -12,13 +12,16 @@ from tests.support.builders import TENANT, a_calendar
 from tests.support.steps import MINUTE
 from tickwright.api.keys import make_key
 from tickwright.domain import limits
+from tickwright.domain.deletions import PutDeletion
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.ids import ExecutionRef, JobId, TenantId
+from tickwright.domain.instants import Instant
 from tickwright.domain.job_rules import read_spec
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import HashIdentity
 from tickwright.domain.tenants import Scope
 from tickwright.domain.transitions import State
+from tickwright.ports.whole import Whole
 from tickwright.services.calendars import put_calendar
 from tickwright.services.delete_tenant import Progress, Stage, delete_tenant
 from tickwright.services.keys import keys_of
@@ -65,13 +68,20 @@ async def with_two_tenants(place: Place) -> None:
 async def deleted(place: Place, tenant_id: TenantId = TENANT) -> list[Progress]:
     """Ask for it until it is done, waiting as long as each answer says."""
     said: list[Progress] = []
+    begun: Instant | None = None
     for _ in range(100):
-        said += [progress async for progress in delete_tenant(place.world.kit, place.whole, tenant_id)]
-        if said[-1].stage is Stage.GONE:
+        said += await passed(place, begun, tenant_id)
+        begun = said[-1].asked_at
+        if said[-1].until is None:
             return said
-        assert said[-1].until is not None
         place.world.clock.advance_to(said[-1].until)
     raise AssertionError(said[-1])
+
+
+async def passed(place: Place, asked_at: Instant | None = None, tenant_id: TenantId = TENANT) -> list[Progress]:
+    """One pass of it: the first, or one of the deletion that was asked for then."""
+    steps = delete_tenant(place.world.kit, place.whole, tenant_id, asked_at=asked_at)
+    return [progress async for progress in steps]
 
 
 def of(tenant_id: TenantId, stored: dict[str, list[Any]]) -> dict[str, list[str]]:
@@ -98,7 +108,7 @@ async def test_of_a_deleted_tenant_nothing_is_left_and_of_the_others_everything(
     assert "DELETION" in left[0]
     assert of(OTHER, stored) == others
     assert (said[-1].jobs_removed, said[-1].rows > 0, said[-1].records > 0) == (3, True, True)
-    assert {progress.stage for progress in said} == set(Stage)
+    assert {progress.stage for progress in said} == set(Stage) - {Stage.OVER}
 
 
 @pytest.mark.sem("SEM-TENANT-2")
@@ -108,7 +118,7 @@ async def test_keys_are_revoked_and_jobs_stopped_before_anything_is_removed(inst
     await with_two_tenants(place)
     before = await place.rows()
 
-    (*_, last) = [progress async for progress in delete_tenant(place.world.kit, place.whole, TENANT)]
+    (*_, last) = await passed(place)
 
     assert (last.stage, last.keys, last.rows) == (Stage.RESTING, 1, 0)
     now = place.world.clock.now()
@@ -128,7 +138,7 @@ async def test_rows_go_only_once_nothing_has_moved_for_a_function_s_life(install
     place = installations.first
     await furnished(place, TENANT)
     kit, clock = place.world.kit, place.world.clock
-    both = [[one async for one in delete_tenant(kit, place.whole, TENANT)] for _ in range(2)]
+    both = [await passed(place) for _ in range(2)]
     first = both[-1][-1]
     clock.advance(limits.DELETED_TENANT_RESTS_S * 1_000 - 1)
     late = await submitted(place, TENANT, schedule={"every": "PT1M"})
@@ -200,6 +210,76 @@ async def test_whoever_wakes_after_the_deletion_starts_nothing(installations: In
     rows: list[Execution] = await place.rows()
     assert {row.tenant_id for row in rows} == {OTHER}
     assert {start.execution_id for start in place.world.runner.starts} <= {row.ref.id for row in rows}
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_an_order_that_wakes_late_leaves_whoever_has_the_name_since_alone(installations: Installations) -> None:
+    """Two operators wait for the end of one rest; the first ends it, and the name is somebody else's."""
+    place = installations.first
+    await furnished(place, TENANT)
+    both = [(await passed(place))[-1] for _ in range(2)]
+    assert both[0].asked_at == both[1].asked_at
+    assert (await deleted(place))[-1].stage is Stage.GONE
+    place.world.clock.advance(MINUTE)
+    await furnished(place, TENANT)
+    stored = of(TENANT, dict(await installations.stored(place)))
+
+    late = await passed(place, both[1].asked_at)
+
+    assert [progress.stage for progress in late] == [Stage.OVER]
+    assert of(TENANT, dict(await installations.stored(place))) == stored
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_a_name_that_was_deleted_is_deleted_once_more_if_that_is_said(installations: Installations) -> None:
+    """A command that is repeated by habit, or by a script, does nothing to whoever has the name since."""
+    place = installations.first
+    await furnished(place, TENANT)
+    await deleted(place)
+    place.world.clock.advance(MINUTE)
+    late = await submitted(place, TENANT, schedule={"every": "PT1M"})
+
+    repeated = await passed(place)
+    untouched = await place.world.kit.store.head(late.head.job_id)
+    said = [step async for step in delete_tenant(place.world.kit, place.whole, TENANT, again=True)]
+
+    assert [(progress.stage, progress.asked_at) for progress in repeated] == [(Stage.OVER, None)]
+    assert untouched == late.head
+    assert (said[-1].stage, said[-1].jobs) == (Stage.RESTING, 1)
+
+
+class Overtaken:
+    """A whole in which, at the first row that is removed, somebody else ends the deletion."""
+
+    def __init__(self, whole: Whole) -> None:
+        self._whole = whole
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """As the whole, but for the rows."""
+        called: Callable[..., Any] = getattr(self._whole, name)
+        return called
+
+    async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:
+        """The rows, and the end."""
+        await self._whole.forget_executions(refs)
+        seen = await self._whole.deletion(TENANT)
+        assert seen is not None
+        ended = replace(seen, ended_at=seen.asked_at)
+        assert await self._whole.put_deletion(PutDeletion(deletion=ended, seen=seen))
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_a_removal_ends_where_somebody_else_has_ended_it(installations: Installations) -> None:
+    """Before its next step: what lies under the name then may be somebody else's."""
+    place = installations.first
+    await furnished(place, TENANT)
+    await place.play(70)
+    place.whole = Overtaken(place.whole)
+
+    said = await deleted(place)
+
+    assert (said[-1].stage, said[-1].records) == (Stage.OVER, 0)
+    assert len((await place.world.kit.store.jobs_eventually(TENANT, limit=100)).items) == 3
 
 
 class KilledError(Exception):

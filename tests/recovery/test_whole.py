@@ -1,14 +1,17 @@
 """What an operator asks of a whole store: every item once, page by page, and nothing forgotten but what is meant."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
+
+import pytest
 
 from tests.recovery.places import Installations, Place
 from tests.recovery.test_deletion import OTHER, submitted
 from tests.support.builders import TENANT
 from tests.support.steps import HOUR, MINUTE
 from tickwright.api.keys import make_key
-from tickwright.domain.deletions import Deletion
+from tickwright.domain.deletions import Deletion, PutDeletion
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.tenants import Scope
@@ -18,6 +21,13 @@ from tickwright.services.pools import put_pool
 
 ItemT = TypeVar("ItemT")
 JOBS = 7
+HISTORY = (
+    Deletion(tenant_id=TENANT, asked_at=Instant(1)),
+    Deletion(tenant_id=TENANT, asked_at=Instant(1), still_at=Instant(2)),
+    Deletion(tenant_id=TENANT, asked_at=Instant(1), still_at=Instant(3)),
+    Deletion(tenant_id=TENANT, asked_at=Instant(1), still_at=Instant(3), removes_at=Instant(4), ended_at=Instant(5)),
+    Deletion(tenant_id=TENANT, asked_at=Instant(6)),
+)
 
 
 async def with_jobs(place: Place) -> None:
@@ -59,7 +69,8 @@ async def test_every_tenant_is_shown_that_has_a_record(installations: Installati
     kit = place.world.kit
     await make_key(kit, TenantId("keys-alone"), scopes=frozenset(Scope), label="its own")
     await put_pool(kit, TenantId("pools-alone"), "gpu", None)
-    await place.whole.put_deletion(Deletion(tenant_id=TenantId("deleted"), asked_at=Instant(1)))
+    gone = Deletion(tenant_id=TenantId("deleted"), asked_at=Instant(1))
+    await place.whole.put_deletion(PutDeletion(deletion=gone, seen=None))
 
     found = await paged(lambda after_key: place.whole.every_tenant_eventually(limit=2, after_key=after_key))
 
@@ -89,13 +100,24 @@ async def test_only_what_is_named_is_forgotten_and_twice_is_no_error(installatio
 async def test_a_deletion_is_read_back_as_it_was_written(installations: Installations) -> None:
     """And outlives the records of its tenant."""
     whole = installations.first.whole
-    deletions = [
-        Deletion(tenant_id=TENANT, asked_at=Instant(1)),
-        Deletion(tenant_id=TENANT, asked_at=Instant(1), still_at=Instant(2), ended_at=Instant(3)),
-    ]
+    seen: Deletion | None = None
 
-    for deletion in deletions:
-        await whole.put_deletion(deletion)
+    for deletion in HISTORY:
+        assert await whole.put_deletion(PutDeletion(deletion=deletion, seen=seen))
         assert await whole.forget_records(TENANT, limit=10) == 0
         assert await whole.deletion(TENANT) == deletion
+        seen = deletion
     assert await whole.deletion(OTHER) is None
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_a_deletion_is_noted_over_what_was_seen_alone(installations: Installations) -> None:
+    """At each point of its history, whoever has seen another is refused; and who repeats what stands is told so."""
+    whole = installations.first.whole
+    for now in range(len(HISTORY)):
+        await whole.put_deletion(PutDeletion(deletion=HISTORY[now], seen=HISTORY[now - 1] if now else None))
+        for seen, new in zip((None, *HISTORY), HISTORY, strict=False):
+            if seen != HISTORY[now]:
+                stands = await whole.put_deletion(PutDeletion(deletion=replace(new, removes_at=Instant(7)), seen=seen))
+                assert (seen, new, stands) == (seen, new, False)
+        assert await whole.deletion(TENANT) == HISTORY[now]

@@ -95,7 +95,7 @@ class WholeOfState(IndexedStore):
         """Nobody is deleted here."""
         raise NotImplementedError
 
-    async def put_deletion(self, deletion: object) -> None:
+    async def put_deletion(self, change: object) -> bool:
         """Nobody is deleted here."""
         raise NotImplementedError
 

@@ -16,12 +16,18 @@ _REST_MS: Final = limits.DELETED_TENANT_RESTS_S * 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """A tenant that is deleted: since when, since when nothing of it moved, and when all of it was gone."""
+    """A tenant that is deleted: since when, since when nothing of it moved, since when rows go, when all were gone."""
 
     tenant_id: TenantId
     asked_at: Instant
     still_at: Instant | None = None
+    removes_at: Instant | None = None
     ended_at: Instant | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is under way."""
+        return self.ended_at is None
 
     @property
     def forgotten_at(self) -> Instant | None:
@@ -36,6 +42,27 @@ class Deletion:
     def may_remove(self, now: Instant) -> bool:
         """Whether whoever had begun something has ended by now."""
         return self.removes_from is not None and self.removes_from <= now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutDeletion:
+    """Note how far it has come, over what was seen: two commands with one order must not undo each other's notes."""
+
+    deletion: Deletion
+    seen: Deletion | None
+
+    def __post_init__(self) -> None:
+        """It goes on with what was seen, or begins where that has ended."""
+        goes_on = self.seen is not None and self.seen.asked_at == self.deletion.asked_at
+        assert goes_on == (self.seen is not None and self.seen.stands)
+
+    def decide(self, old: Deletion | None) -> Deletion | None:
+        """The one that was seen, with the same rest, ended or not as it was then."""
+        return self.deletion if _pinned(old) == _pinned(self.seen) else None
+
+
+def _pinned(deletion: Deletion | None) -> tuple[Instant | None, ...]:
+    return () if deletion is None else (deletion.asked_at, deletion.still_at, deletion.ended_at)
 
 
 def looked_at(deletion: Deletion, *, moves: bool, now: Instant) -> Deletion:

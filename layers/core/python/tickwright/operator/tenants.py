@@ -10,7 +10,7 @@ from collections import Counter
 
 from tickwright.domain.exports import Closing, Opening, Record, misfit
 from tickwright.domain.ids import JobId, TenantId
-from tickwright.domain.instants import to_rfc3339
+from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.operator.commands import Command
 from tickwright.operator.keys import add_tenant
 from tickwright.services.delete_tenant import Progress, Stage, delete_tenant
@@ -91,30 +91,48 @@ def _add_delete(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-wait", action="store_true", help="end where it has to be waited for, instead of waiting (exit status 3)"
     )
+    parser.add_argument(
+        "--again", action="store_true", help="a tenant of this name was deleted: delete whoever has it since, too"
+    )
 
 
 async def _delete(installed: Installed, asked: Namespace) -> int:
     if asked.really != asked.tenant:
         print(f"tickwright: --really says {asked.really}, --tenant {asked.tenant}: nothing was done", file=sys.stderr)
         return LEFT_OUT
-    kit = installed.kit
+    begun: Instant | None = None
     while True:
-        last = await _deleted_as_far_as_may_be(installed, asked)
+        last = await _deleted_as_far_as_may_be(installed, asked, begun)
+        begun = last.asked_at
+        if begun is None:
+            return _was_deleted_before(asked.tenant)
         if last.until is None:
             return 0
         if asked.no_wait:
             return COME_AGAIN
-        await kit.clock.sleep_until(last.until)
+        await installed.kit.clock.sleep_until(last.until)
 
 
-async def _deleted_as_far_as_may_be(installed: Installed, asked: Namespace) -> Progress:
+async def _deleted_as_far_as_may_be(installed: Installed, asked: Namespace, begun: Instant | None) -> Progress:
     last = Progress(stage=Stage.STOPPING)
-    async for progress in delete_tenant(installed.kit, installed.whole, asked.tenant):
+    async for progress in delete_tenant(
+        installed.kit, installed.whole, asked.tenant, asked_at=begun, again=asked.again
+    ):
         if progress.stage is not last.stage:
             print(_told(last))
         last = progress
-    print(_told(last))
+    if last.asked_at is not None:
+        print(_told(last))
     return last
+
+
+def _was_deleted_before(tenant_id: TenantId) -> int:
+    print(
+        f"tickwright: a tenant {tenant_id} was deleted before; whoever has the name since is another one: nothing was "
+        "done. Say --again to delete that one as well",
+        file=sys.stderr,
+    )
+    return LEFT_OUT
 
 
 def _told(progress: Progress) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar, runtime_checkable
 
-from tickwright.domain.deletions import Deletion
+from tickwright.domain.deletions import Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
@@ -61,8 +61,8 @@ class Whole(Protocol):
         """How far the deletion of a tenant has come, strongly read."""
         ...
 
-    async def put_deletion(self, deletion: Deletion) -> None:
-        """Put or replace it."""
+    async def put_deletion(self, change: PutDeletion) -> bool:
+        """Write it over what was seen, and nothing else; whether it stands now, also after a lost reply."""
         ...
 
 

@@ -1,7 +1,8 @@
 """Delete a tenant: nobody may ask any more, everything stops, a rest, and then all that was its own goes.
 
 Each pass looks at all of it anew and does what it finds, so dying anywhere loses no more than the pass; what was found
-to move starts the rest again. Backups of the tables keep what they have. Promises: SEM-TENANT-2, SEM-TENANT-3.
+to move starts the rest again. Whoever goes on names the deletion that it carries out: once that is over, the name may
+be another tenant's. Backups of the tables keep what they have. Promises: SEM-TENANT-2, SEM-TENANT-3.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from tickwright.domain.deletions import Deletion, looked_at
+from tickwright.domain.deletions import Deletion, PutDeletion, looked_at
 from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
@@ -39,13 +40,18 @@ class Stage(Enum):
     RESTING = "resting"
     REMOVING = "removing"
     GONE = "gone"
+    OVER = "over: somebody else has ended it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What this call has done so far. `until`: nothing is left to do before, and then it is to be called again."""
+    """What this call has done so far. `until`: nothing is left to do before, and then it is to be called again.
+
+    `asked_at` names the deletion that it is of, for whoever calls again.
+    """
 
     stage: Stage
+    asked_at: Instant | None = None
     keys: int = 0  # revoked
     jobs: int = 0  # that were open, or had runs that were not over
     rows: int = 0  # executions removed
@@ -54,38 +60,84 @@ class Progress:
     until: Instant | None = None
 
 
-async def delete_tenant(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[Progress]:
-    """Go on with it, from one bounded step to the next, to the end or to where it has to be waited for."""
-    deletion = await _begun(kit, whole, tenant_id)
-    progress = Progress(stage=Stage.STOPPING, keys=await _revoke_keys(kit, tenant_id))
+async def delete_tenant(
+    kit: Kit, whole: Whole, tenant_id: TenantId, *, asked_at: Instant | None = None, again: bool = False
+) -> AsyncIterator[Progress]:
+    """Go on with it, from one bounded step to the next, to the end or to where it has to be waited for.
+
+    Without `asked_at` one is begun, or the one under way is joined. `again`: the name was a deleted tenant's, and
+    whoever has it since is to be deleted too.
+    """
+    deletion = (
+        await _taken(whole, tenant_id, asked_at) if asked_at else await _begun(kit, whole, tenant_id, again=again)
+    )
+    if deletion is None:
+        yield Progress(stage=Stage.OVER, asked_at=asked_at)
+        return
+    progress = Progress(stage=Stage.STOPPING, asked_at=deletion.asked_at, keys=await _revoke_keys(kit, tenant_id))
     async for stopped in _stop(kit, tenant_id):
         progress = replace(progress, jobs=progress.jobs + stopped)
         yield progress
+        if await _taken(whole, tenant_id, deletion.asked_at) is None:
+            yield replace(progress, stage=Stage.OVER)
+            return
+    async for further in _rested(kit, whole, deletion, progress):
+        yield further
+
+
+async def _rested(kit: Kit, whole: Whole, deletion: Deletion, progress: Progress) -> AsyncIterator[Progress]:
+    """After a look at everything: the rest, or, when that is over, the removal."""
     now = kit.clock.now()
-    seen, deletion = deletion, looked_at(deletion, moves=progress.keys + progress.jobs > 0, now=now)
-    if deletion != seen:
-        await whole.put_deletion(deletion)
-    if not deletion.may_remove(now):
-        soon = Instant(now + kit.durations.heartbeat_ms)
-        yield replace(progress, stage=Stage.RESTING, until=deletion.removes_from or soon)
+    looked = looked_at(deletion, moves=progress.keys + progress.jobs > 0, now=now)
+    soon = Instant(now + kit.durations.heartbeat_ms)
+    if not await _noted(whole, looked, deletion):
+        yield replace(progress, stage=Stage.RESTING, until=soon)
+    elif not looked.may_remove(now):
+        yield replace(progress, stage=Stage.RESTING, until=looked.removes_from or soon)
+    else:
+        async for further in _removed(kit, whole, looked, progress):
+            yield further
+
+
+async def _removed(kit: Kit, whole: Whole, looked: Deletion, progress: Progress) -> AsyncIterator[Progress]:
+    deletion = replace(looked, removes_at=looked.removes_at or kit.clock.now())
+    if not await _noted(whole, deletion, looked):
+        yield replace(progress, stage=Stage.RESTING, until=kit.clock.now())
         return
-    async for removed in _remove(kit, whole, tenant_id):
-        progress = replace(removed, keys=progress.keys)
+    async for removed in _remove(kit, whole, deletion.tenant_id):
+        progress = replace(removed, keys=progress.keys, asked_at=deletion.asked_at)
         yield progress
+        if await _taken(whole, deletion.tenant_id, deletion.asked_at) is None:
+            yield replace(progress, stage=Stage.OVER, until=None)
+            return
     if progress.until is not None:
-        await whole.put_deletion(replace(deletion, still_at=None))
+        await _noted(whole, replace(deletion, still_at=None), deletion)
         return
-    await whole.put_deletion(replace(deletion, ended_at=kit.clock.now()))
-    yield replace(progress, stage=Stage.GONE)
+    has_ended = await _noted(whole, replace(deletion, ended_at=kit.clock.now()), deletion)
+    yield replace(
+        progress, stage=Stage.GONE if has_ended else Stage.RESTING, until=None if has_ended else kit.clock.now()
+    )
 
 
-async def _begun(kit: Kit, whole: Whole, tenant_id: TenantId) -> Deletion:
-    """The one that is under way; one that has ended says nothing of a tenant that came after it."""
-    deletion = await whole.deletion(tenant_id)
-    if deletion is None or deletion.ended_at is not None:
-        deletion = Deletion(tenant_id=tenant_id, asked_at=kit.clock.now())
-        await whole.put_deletion(deletion)
-    return deletion
+async def _begun(kit: Kit, whole: Whole, tenant_id: TenantId, *, again: bool) -> Deletion | None:
+    """The one that is under way, or a new one; one that has ended says nothing of whoever has the name since."""
+    seen = await whole.deletion(tenant_id)
+    if seen is not None and (seen.stands or not again):
+        return seen if seen.stands else None
+    deletion = Deletion(tenant_id=tenant_id, asked_at=kit.clock.now())
+    is_mine = await whole.put_deletion(PutDeletion(deletion=deletion, seen=seen))
+    return deletion if is_mine else await _begun(kit, whole, tenant_id, again=False)
+
+
+async def _taken(whole: Whole, tenant_id: TenantId, asked_at: Instant) -> Deletion | None:
+    """The one that was asked for then, while it stands."""
+    found = await whole.deletion(tenant_id)
+    return found if found is not None and found.stands and found.asked_at == asked_at else None
+
+
+async def _noted(whole: Whole, deletion: Deletion, seen: Deletion) -> bool:
+    """Whether it stands as it is to be: refused, somebody else goes on with it, and all is looked at again."""
+    return deletion == seen or await whole.put_deletion(PutDeletion(deletion=deletion, seen=seen))
 
 
 async def _revoke_keys(kit: Kit, tenant_id: TenantId) -> int:
@@ -167,6 +219,7 @@ async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[
                 yield progress
             await whole.forget_job(head.job_id, range(1, head.newest_version + 1))
             progress = replace(progress, jobs_removed=progress.jobs_removed + 1)
+            yield progress
     while removed := await whole.forget_records(tenant_id, limit=_RECORDS_A_STEP):
         progress = replace(progress, records=progress.records + removed)
         yield progress

@@ -7,16 +7,21 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar
 
+from botocore.exceptions import ClientError
+
+from tickwright.adapters.aws.faults import code_of
 from tickwright.adapters.aws.patience import TryAgain
 from tickwright.adapters.dynamodb import keys, listings, wire
 from tickwright.adapters.dynamodb.engine import Engine
 from tickwright.adapters.dynamodb.expressions import queries
 from tickwright.adapters.dynamodb.expressions.queries import Query
 from tickwright.adapters.dynamodb.items import control, executions, jobs
+from tickwright.adapters.dynamodb.judge import REFUSED_ALONE
 from tickwright.adapters.dynamodb.reader import Reader
+from tickwright.adapters.dynamodb.requests import control as requests
 from tickwright.adapters.dynamodb.tables import Table
 from tickwright.adapters.dynamodb.wire import Item
-from tickwright.domain.deletions import Deletion
+from tickwright.domain.deletions import Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
@@ -71,10 +76,16 @@ class DynamoDbWhole:
         return answer["Items"], answer.get("LastEvaluatedKey")
 
     # --- writes -------------------------------------------------------------------------------------------------
-    async def put_deletion(self, deletion: Deletion) -> None:
-        """The record."""
-        item = control.deletion_to_item(deletion)
-        await self._engine.ask("put_item", {"TableName": self._engine.name_of(Table.CONTROL), "Item": item})
+    async def put_deletion(self, change: PutDeletion) -> bool:
+        """The record; a refusal that shows the very same is a reply that was lost."""
+        operation, request = requests.put_deletion(change).single(self._engine.names)
+        try:
+            await self._engine.ask(operation, request)
+        except ClientError as error:
+            if code_of(error) != REFUSED_ALONE:
+                raise
+            return await self.deletion(change.deletion.tenant_id) == change.deletion
+        return True
 
     async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:
         """What was kept of each, then the rows."""

@@ -9,7 +9,7 @@ from tickwright.adapters.embedded import entities, reads, writes
 from tickwright.adapters.embedded.codec import Codec
 from tickwright.adapters.embedded.database import Database
 from tickwright.adapters.embedded.entities import Entity
-from tickwright.domain.deletions import Deletion
+from tickwright.domain.deletions import Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
@@ -92,10 +92,17 @@ class EmbeddedWhole:
         found = partial(reads.item, entity=DELETIONS, key=deletion_key(tenant_id))
         return await self._database.read(found, StoreUnavailable)
 
-    async def put_deletion(self, deletion: Deletion) -> None:
-        """The record."""
-        put = partial(writes.put, entity=DELETIONS, key=deletion_key(deletion.tenant_id), item=deletion)
-        await self._write(put)
+    async def put_deletion(self, change: PutDeletion) -> bool:
+        """The record, in one transaction with the look at it."""
+        key = deletion_key(change.deletion.tenant_id)
+
+        def put(connection: sqlite3.Connection) -> bool:
+            new = change.decide(reads.item(connection, DELETIONS, key))
+            if new is not None:
+                writes.put(connection, DELETIONS, key, new)
+            return new is not None
+
+        return await self._write(put)
 
     async def _rows(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         return await self._database.read(

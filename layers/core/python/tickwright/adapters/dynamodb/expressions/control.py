@@ -1,6 +1,6 @@
-"""How bucket leases, idempotency records, names, pools, seats and calendars are written.
+"""How bucket leases, idempotency records, names, pools, seats, calendars and deletions are written.
 
-The meaning: domain/leases.py, domain/tenants.py, domain/seats.py, domain/changes/.
+The meaning: domain/leases.py, domain/tenants.py, domain/seats.py, domain/deletions.py, domain/changes/.
 """
 
 from tickwright.adapters.dynamodb.expressions.write import Kind, Write
@@ -80,4 +80,27 @@ PUT_CALENDAR_VERSION = Write(
     says="A version of a calendar is kept as it was written.",
     condition="attribute_not_exists(#pk)",
     kind=Kind.PUT,
+)
+PUT_NEW_DELETION = Write(
+    says="The first deletion of a tenant that anybody remembers.",
+    condition="attribute_not_exists(#pk)",
+    kind=Kind.PUT,
+)
+PUT_DELETION_OVER_ENDED = Write(
+    says="A deletion of whoever has the name of a tenant that is gone.",
+    condition="#askedAt = :seenAskedAt AND #endedAt = :seenEndedAt",
+    kind=Kind.PUT,
+    batched=False,
+)
+PUT_DELETION_OVER_MOVING = Write(
+    says="A deletion goes on from a look that saw something move: nobody has noted a rest since, or an end.",
+    condition="#askedAt = :seenAskedAt AND attribute_not_exists(#stillAt) AND attribute_not_exists(#endedAt)",
+    kind=Kind.PUT,
+    batched=False,
+)
+PUT_DELETION_OVER_STILL = Write(
+    says="A deletion goes on from the rest that was seen: nobody has begun it anew since, or ended it.",
+    condition="#askedAt = :seenAskedAt AND #stillAt = :seenStillAt AND attribute_not_exists(#endedAt)",
+    kind=Kind.PUT,
+    batched=False,
 )

@@ -63,6 +63,7 @@ _DELETION = Shape(
         Field("tenant_id", "tenantId", TEXT),
         Field("asked_at", "askedAt", NUMBER),
         Field("still_at", "stillAt", NUMBER),
+        Field("removes_at", "removesAt", NUMBER),
         Field("ended_at", "endedAt", NUMBER),
     ),
 )

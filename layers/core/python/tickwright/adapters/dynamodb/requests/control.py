@@ -1,4 +1,4 @@
-"""The changes of bucket leases, idempotency records, names and calendars as requests."""
+"""The changes of bucket leases, idempotency records, names, calendars and deletions as requests."""
 
 from tickwright.adapters.dynamodb import keys, wire
 from tickwright.adapters.dynamodb.expressions import control as expressions
@@ -9,6 +9,7 @@ from tickwright.adapters.dynamodb.tables import Table
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.pools import PutPool
+from tickwright.domain.deletions import Deletion, PutDeletion
 from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.domain.seats import PutSeat, furthest_end
 from tickwright.domain.tenants import PutIdempotency, PutName
@@ -134,6 +135,30 @@ def put_calendar_version(change: PutCalendarVersion) -> Request:
         values={},
         put=items.calendar_version_to_item(calendar),
     )
+
+
+def put_deletion(change: PutDeletion) -> Request:
+    """Note how far a deletion has come."""
+    write, values = _over(change.seen)
+    return Request(
+        table=Table.CONTROL,
+        key=keys.deletion(change.deletion.tenant_id),
+        write=write,
+        read=items.deletion_from_item,
+        values=values,
+        put=items.deletion_to_item(change.deletion),
+    )
+
+
+def _over(seen: Deletion | None) -> tuple[Write, Item]:
+    if seen is None:
+        return expressions.PUT_NEW_DELETION, {}
+    asked_at = {"seenAskedAt": wire.number(seen.asked_at)}
+    if seen.ended_at is not None:
+        return expressions.PUT_DELETION_OVER_ENDED, asked_at | {"seenEndedAt": wire.number(seen.ended_at)}
+    if seen.still_at is not None:
+        return expressions.PUT_DELETION_OVER_STILL, asked_at | {"seenStillAt": wire.number(seen.still_at)}
+    return expressions.PUT_DELETION_OVER_MOVING, asked_at
 
 
 def _of_lease(bucket: int, write: Write, values: Item, *, put: Item | None = None) -> Request:
