@@ -9,6 +9,7 @@ from tests.support.builders import a_head
 from tests.support.kits import World
 from tests.support.ledger import check_covered
 from tests.support.steps import DAY, HOUR, MINUTE
+from tickwright.domain import limits
 from tickwright.domain.choice import choose
 from tickwright.domain.executions import Reason
 from tickwright.domain.instants import Instant
@@ -95,6 +96,19 @@ def test_ten_years_of_missed_minutes_are_settled_in_a_tenth_of_a_second(mode: Ca
     assert min(taken) < 0.1
     assert choice.passed is not None
     assert (choice.passed.count, choice.passed.exact) == (10_000, False)
+
+
+@pytest.mark.sem("SEM-CATCHUP-2")
+def test_no_head_makes_up_more_than_the_bound() -> None:
+    """Whoever wrote it: the walk back is tick by tick, in the loop that all tenants share."""
+    policy = CatchUp(mode=CatchUpMode.ALL, window_s=10**9, max_runs=10**6)
+    head = a_head(schedule=EVERY_MINUTE, catch_up=policy)
+    assert head.next_run_at is not None
+    now = Instant(head.next_run_at + 5_000 * MINUTE)
+
+    choice = choose(head, schedule_of(head), now=now, missed_after_ms=60_000, closed=lambda _at: None)
+
+    assert choice.fire == now - (limits.CATCHUP_RUNS_MAX - 1) * MINUTE
 
 
 @pytest.mark.sem("SEM-CATCHUP-2", "SEM-JOB-3")

@@ -6,6 +6,7 @@ import pytest
 
 from tickwright.domain import limits
 from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.job_members import members_of
 from tickwright.domain.job_rules import JobRefused, read_spec
 from tickwright.domain.jobs import CatchUpMode, JobSpec, Overlap
 from tickwright.domain.lanes import Lane
@@ -97,3 +98,34 @@ def test_the_head_keeps_a_short_form_and_the_definition_the_words() -> None:
 
     assert "H" not in spec.schedule
     assert spec.source == {"cron": "H H * * *"}
+
+
+@pytest.mark.sem("SEM-API-2")
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {
+            "payload": {"a": [1, 2.5, "ü", None]},
+            "secrets": ["/payload/a"],
+            "name": "nightly",
+            "tags": ["x"],
+            "owner": "o",
+        },
+        {"schedule": {"cron": "H H * * *", "window": 60}, "priority": "low", "overlap": {"mode": "allow"}},
+        {"catchup": {"mode": "all", "maxRuns": 3, "ratePerMin": 6, "windowSec": 60, "onResume": "catchup"}},
+        {
+            "retryPolicy": {
+                "maxAttempts": 9,
+                "backoff": {"initialSec": 1, "factor": 3, "jitter": "none"},
+                "retryOn": ["E"],
+            }
+        },
+        {"timeoutSec": 5, "runDeadlineSec": 60, "target": _TARGET | {"headers": {"X-Key": "k"}}},
+    ],
+)
+def test_a_job_is_read_again_from_its_members(body: dict[str, Any]) -> None:
+    """To the letter, whatever it has."""
+    spec = _read(**body)
+
+    assert _read(**members_of(spec)) == spec

@@ -6,7 +6,7 @@ Promise: SEM-API-2.
 
 import json
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, cast
 
 from tickwright.api.answers import (
     DiscardedAtJson,
@@ -34,8 +34,8 @@ from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.job_lint import job_lint
-from tickwright.domain.jobs import CatchUp, Definition, Head, JobSpec
-from tickwright.domain.retry import RetryPolicy
+from tickwright.domain.job_members import members_but_payload
+from tickwright.domain.jobs import Definition, Head, JobSpec
 from tickwright.domain.schedules import Cron, LintNote, explain, from_compact, is_hashed, lint
 from tickwright.domain.secrets import masked
 from tickwright.domain.shown import Shown
@@ -177,46 +177,7 @@ def _resolved_cron(schedule: str) -> list[str] | None:
 
 
 def _spec_fields(spec: JobSpec) -> SpecFieldsJson:
-    return {
-        "name": spec.name,
-        "schedule": dict(spec.source),
-        "target": {"type": spec.target.kind, **spec.target.settings},
-        "retryPolicy": _retry(spec.retry),
-        "timeoutSec": spec.timeout_s,
-        "runDeadlineSec": spec.run_deadline_s,
-        "priority": spec.lane.value,
-        "overlap": {"mode": spec.overlap.value},
-        "catchup": _catch_up(spec.catch_up),
-        "tags": list(spec.tags),
-        "owner": spec.owner,
-        "description": spec.description,
-        "secrets": list(spec.secrets),
-    }
-
-
-def _retry(policy: RetryPolicy) -> dict[str, Any]:
-    backoff = {
-        "initialSec": policy.initial_s,
-        "factor": policy.factor,
-        "maxSec": policy.backoff_s_max,
-        "jitter": policy.jitter.value,
-    }
-    return {
-        "maxAttempts": policy.max_attempts,
-        "backoff": backoff,
-        "retryOn": list(policy.retry_on),
-        "giveUpOn": list(policy.give_up_on),
-    }
-
-
-def _catch_up(catch_up: CatchUp) -> dict[str, Any]:
-    return {
-        "mode": catch_up.mode.value,
-        "windowSec": catch_up.window_s,
-        "onResume": "catchup" if catch_up.on_resume else "skip",
-        "maxRuns": catch_up.max_runs,
-        "ratePerMin": catch_up.rate_per_min,
-    }
+    return cast("SpecFieldsJson", members_but_payload(spec))
 
 
 def _execution_fields(execution: Execution) -> ExecutionFieldsJson:

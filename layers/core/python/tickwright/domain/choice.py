@@ -106,9 +106,9 @@ def _choose_all(head: Head, schedule: Schedule, *, now: Instant, closed: Closed)
 def _horizon(head: Head, schedule: Schedule, due: Instant, now: Instant) -> Instant:
     """The oldest instant whose ticks are made up: by the window, and by how many are made up at most."""
     horizon = Instant(now - head.catch_up.window_s * 1_000)
-    most = head.catch_up.max_runs
-    if most is None or isinstance(schedule.kind, OneOff):
+    if head.catch_up.max_runs is None or isinstance(schedule.kind, OneOff):
         return horizon
+    most = min(head.catch_up.max_runs, limits.CATCHUP_RUNS_MAX)  # whoever wrote the head: the walk is one by one
     since = Instant(max(due, horizon) - 1)
     if count_ticks(schedule, since, now, most + 1)[0] <= most:
         return horizon

@@ -139,6 +139,14 @@ def masked(spec: JobSpec, also: Iterable[str] = ()) -> JobSpec:
     return replace(spec, target=target, payload=masked_payload(spec.payload, pointers))
 
 
+def masked_places(spec: JobSpec, also: Iterable[str] = ()) -> list[str]:
+    """Where a mask stands in place of a value that is secret: what lay there may be anything."""
+    document = _document_of(spec)
+    pointers = _outermost((*spec.secrets, *also, *_secret_headers(spec.target)))
+    values = [value for pointer in pointers for value in _placed(_found(document, _steps(pointer)), pointer)]
+    return [place for place, text in values if text == json.dumps(MASK)]
+
+
 def masked_payload(payload: str, secrets: Iterable[str]) -> str:
     """The JSON text of a payload as it may be shown."""
     all_steps = [steps[1:] for pointer in _outermost(secrets) if (steps := _steps(pointer))[0] == "payload"]

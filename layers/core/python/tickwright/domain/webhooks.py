@@ -44,14 +44,16 @@ class Rotation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutRotation:
-    """Go on to the next number, from the one that was seen."""
+    """Go on to the next number, from the one that was seen; an import goes on from `over` to any."""
 
     rotation: Rotation
+    over: int | None = None
 
     @property
     def seen(self) -> int | None:
         """What must stand there; None where there has been no rotation."""
-        return None if self.rotation.number == FIRST + 1 else self.rotation.number - 1
+        before = self.rotation.number - 1 if self.over is None else self.over
+        return None if before == FIRST else before
 
     def decide(self, old: Rotation | None) -> Rotation | None:
         """As it was seen."""

@@ -8,8 +8,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 
-from tickwright.domain.exports import Closing, Opening, Record, misfit
+from tickwright.domain.exports import Closing, Opening, Record
 from tickwright.domain.ids import JobId, TenantId
+from tickwright.domain.imports import misfit, unfit
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.operator.commands import Command
 from tickwright.operator.keys import add_tenant
@@ -63,7 +64,8 @@ async def _import(installed: Installed, asked: Namespace) -> int:
             came[made.value] += 1
             is_complete &= made in {Imported.MADE, Imported.THERE, Imported.PAUSED}
             if made not in {Imported.MADE, Imported.THERE}:
-                print(f"line {number}: {made.value}", file=sys.stderr)
+                why = f" ({str(unfit(record))[:300]})" if made is Imported.UNFIT else ""
+                print(f"line {number}: {made.value}{why}", file=sys.stderr)
     print("; ".join(f"{count} {what}" for what, count in sorted(came.items())) or "nothing was imported")
     if not is_whole:
         print("tickwright: the export has no end: it was cut off; repeat it, and the import", file=sys.stderr)

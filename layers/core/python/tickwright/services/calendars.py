@@ -35,7 +35,7 @@ async def put_calendar(
     for _ in range(_TRIES):
         seen = await _seen(kit, tenant_id, name)
         refusal = rules.put_refusal(seen, name, demanded)
-        if refusal is None and seen is None and await _has_all_it_may(kit, tenant_id):
+        if refusal is None and seen is None and await has_all_it_may(kit, tenant_id):
             refusal = rules.TOO_MANY
         if refusal is not None:
             return refusal
@@ -101,7 +101,7 @@ async def _seen(kit: Kit, tenant_id: TenantId, name: str) -> Calendar | None:
     return found.get(name)
 
 
-async def _has_all_it_may(kit: Kit, tenant_id: TenantId) -> bool:
+async def has_all_it_may(kit: Kit, tenant_id: TenantId) -> bool:
     """Retired ones count. Two that are put at once may both find room for one, and it is not worth a write to each."""
     count = 0
     after_key: str | None = None

@@ -17,11 +17,10 @@ from tickwright.domain.exports import (
     JobExport,
     Opening,
     Record,
-    imported_head,
-    misfit,
     without_secret_values,
 )
 from tickwright.domain.ids import TenantId
+from tickwright.domain.imports import imported_head, misfit, unfit
 from tickwright.domain.jobs import Definition
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.pools import Pool, standing
@@ -29,6 +28,7 @@ from tickwright.domain.tenants import NameRecord, PutName
 from tickwright.domain.webhooks import FIRST, PutRotation, Rotation
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import Applied, Unknown
+from tickwright.services.calendars import has_all_it_may
 from tickwright.services.kit import Kit
 from tickwright.services.pools import put_pool
 
@@ -43,12 +43,15 @@ class Imported(Enum):
     REFUSED = "not made"
     DIFFERS = "not made: other versions of it stand there, of an import that was cut off; finish that one"
     FOREIGN = "not made: it is not of this tenant, or does not hold together"
+    UNFIT = "not made: the API would refuse it"
 
 
 async def import_record(kit: Kit, tenant_id: TenantId, record: Record) -> Imported | None:
     """One record of this tenant, in the order of the export; None of those that stand for nothing."""
     if misfit(record, tenant_id) is not None:
         return Imported.FOREIGN
+    if unfit(record) is not None:
+        return Imported.UNFIT
     match record:
         case Opening() | Closing():
             return None
@@ -65,13 +68,13 @@ async def import_record(kit: Kit, tenant_id: TenantId, record: Record) -> Import
 
 
 async def _rotation(kit: Kit, exported: Rotation) -> Imported:
-    """A number is written over the one before it alone: so each in turn. Secrets follow from it and the key."""
+    """Secrets follow from the number and the key."""
     seen = await kit.store.webhook_rotation(exported.tenant_id)
     first = FIRST if seen is None else seen.number
-    for number in range(first + 1, exported.number + 1):
-        rotation = Rotation(tenant_id=exported.tenant_id, number=number, rotated_at=exported.rotated_at)
-        await kit.store.write(PutRotation(rotation=rotation))
-    return Imported.MADE if first < exported.number else Imported.THERE
+    if exported.number <= first:
+        return Imported.THERE
+    outcome = await kit.store.write(PutRotation(rotation=exported, over=first))
+    return Imported.MADE if isinstance(outcome, Applied) else Imported.THERE
 
 
 async def _pool(kit: Kit, pool: Pool) -> Imported:
@@ -93,13 +96,15 @@ async def _calendar(kit: Kit, version: CalendarVersion) -> Imported:
     kept = await kit.store.calendar_versions(calendar.tenant_id, calendar.name, [calendar.version])
     await kit.store.write(PutCalendarVersion(calendar=calendar))
     if version.stands:
+        if await has_all_it_may(kit, calendar.tenant_id):
+            return Imported.REFUSED
         await kit.store.write(PutCalendar(calendar=calendar))
     return Imported.THERE if kept else Imported.MADE
 
 
 async def _job(kit: Kit, exported: JobExport) -> Imported:
     """The versions, and then the head with its name: until that is there, the job is not."""
-    head = exported.head
+    head = imported_head(exported, buckets=kit.buckets)
     if await kit.store.head(head.job_id) is not None:
         return Imported.THERE
     name = NameRecord(tenant_id=head.tenant_id, name=head.listed_as, job_id=head.job_id) if head.has_name else None
