@@ -13,6 +13,7 @@ from tickwright.adapters.dynamodb.engine import Options
 from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.dynamodb.tables import Table, TableNames
 from tickwright.adapters.entropy_system import SystemEntropy
+from tickwright.ports.clock import Clock
 
 _NUMBERS = itertools.count(1)
 
@@ -24,12 +25,12 @@ class Ground:
     client: Any  # typed clients are invariant in the shapes of items
     tables: TableNames
 
-    def store(self, client: object | None = None, **options: Any) -> DynamoDbStore:  # noqa: ANN401 - any of Options
-        """A store on these tables, on another client where one is given."""
+    def store(self, client: object | None = None, *, clock: Clock | None = None, **options: Any) -> DynamoDbStore:  # noqa: ANN401 - any of Options
+        """A store on these tables, on another client or clock where one is given."""
         return DynamoDbStore(
             client or self.client,
             self.tables,
-            clock=SystemClock(),
+            clock=clock or SystemClock(),
             entropy=SystemEntropy(),
             options=Options(**options),
         )

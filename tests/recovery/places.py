@@ -122,7 +122,7 @@ async def on_dynamodb(endpoint: str) -> AsyncIterator[Installations]:
     """Two sets of tables, and a queue in memory for each."""
     worlds = _worlds()
     with ground(endpoint) as first, ground(endpoint) as second:
-        stores = [first.store(), second.store()]
+        stores = [ground.store(clock=world.clock) for ground, world in zip((first, second), worlds, strict=True)]
         places = [_on(world, store) for world, store in zip(worlds, stores, strict=True)]
 
         async def copied() -> None:

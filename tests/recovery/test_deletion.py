@@ -197,6 +197,11 @@ def test_the_rest_is_longer_than_a_revoked_key_opens_any_door() -> None:
     assert limits.DELETED_TENANT_RESTS_S >= limits.KNOWN_KEY_S_MAX + AUTHORIZER_CACHE_S_MAX + 900
 
 
+def test_the_rest_is_longer_than_any_process_remembers_a_version() -> None:
+    """Twice and more, so that whoever looked late has forgotten by the time it may have come back."""
+    assert limits.DELETED_TENANT_RESTS_S > 2 * limits.DEFINITION_KEPT_S
+
+
 @pytest.mark.sem("SEM-TENANT-3")
 async def test_whoever_wakes_after_the_deletion_starts_nothing(installations: Installations) -> None:
     """Hints and pages of before lead nowhere: no run starts, and no row comes back."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.recovery.places import Installations, Place, embedded
-from tests.recovery.test_deletion import OTHER, submitted
+from tests.recovery.test_deletion import OTHER, deleted, submitted
 from tests.support.builders import TENANT, a_calendar
 from tests.support.steps import HOUR, MINUTE
 from tickwright.adapters.exchange import line_of, record_of
+from tickwright.domain.attempts import Success, UserResult
 from tickwright.domain.changes.heads import PutDefinition
 from tickwright.domain.exports import FORMAT, Closing, JobExport, Opening
 from tickwright.domain.ids import JobId
@@ -18,8 +19,10 @@ from tickwright.domain.jobs import Definition, JobStatus
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.transitions import State
 from tickwright.domain.webhooks import FIRST
+from tickwright.ports.runner import Invocation
 from tickwright.services.calendars import put_calendar
 from tickwright.services.change_job import edit_job, pause_job, resume_job
+from tickwright.services.delete_tenant import Stage
 from tickwright.services.export_tenant import export_tenant
 from tickwright.services.import_tenant import Imported, import_record
 from tickwright.services.pools import put_pool
@@ -201,6 +204,44 @@ async def test_a_calendar_that_stands_gets_no_version_from_an_import(installatio
     assert not isinstance(put, Refusal)
     kept = await second.world.kit.store.calendar_versions(TENANT, "holidays", [1, 2, 3, 4])
     assert sorted(kept) == [1, 2, 3]
+
+
+@pytest.mark.sem("SEM-TENANT-4", "SEM-TENANT-3")
+async def test_a_tenant_that_comes_back_runs_by_its_versions_of_now(installations: Installations) -> None:
+    """Whoever has run one of the same number here before, and lives still, remembers it no more."""
+    here, there = installations.first, installations.second
+    job_id = (await submitted(here, TENANT, schedule={"every": "PT1M"}, payload=1)).head.job_id
+    await imported(there, await exported(here, with_secrets=True))
+    await edited(here, job_id, "of here")
+    await here.play(2 * 60)
+    await edited(there, job_id, "of there")
+    assert (await deleted(here))[-1].stage is Stage.GONE
+    await imported(here, await exported(there, with_secrets=True))
+    ran = list[str]()
+
+    async def runs(invocation: Invocation) -> UserResult:
+        ran.append(json.loads(invocation.definition.spec.payload))
+        return Success(result=None)
+
+    here.world.runner.does = runs
+
+    await here.play(3 * 60)
+
+    assert set(ran) == {"of there"}
+    definition = await here.world.kit.store.definition(job_id, 2)
+    assert definition is not None
+    assert json.loads(definition.spec.payload) == "of there"
+
+
+async def edited(place: Place, job_id: JobId, payload: object) -> None:
+    """Another payload."""
+    kit = place.world.kit
+    head = await kit.store.head(job_id)
+    assert head is not None
+    definition = await kit.store.definition(job_id, head.definition_version)
+    assert definition is not None
+    spec = replace(definition.spec, payload=json.dumps(payload))
+    assert not isinstance(await edit_job(kit, TENANT, job_id, spec, head.version), Refusal)
 
 
 async def test_a_name_that_another_job_has_keeps_an_exported_job_out(installations: Installations) -> None:

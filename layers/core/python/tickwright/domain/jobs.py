@@ -119,7 +119,7 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One version of a job. Immutable: written once, cached for ever.
+    """One version of a job. Immutable: written once, and remembered by whoever has read it.
 
     `named_before`: each pointer that an earlier version calls secret, and the last that does (domain/hidden.py).
     """

@@ -100,6 +100,8 @@ KNOWN_KEY_S_MAX = 900  # a key that was good so lately opens the door; one revok
 # A revoked key opens no door after these together: a process that knew it, and API Gateway, which had asked that, and
 # what was let in last. What one had begun for the tenant is done then, or never will be.
 DELETED_TENANT_RESTS_S = KNOWN_KEY_S_MAX + AUTHORIZER_CACHE_S_MAX + FUNCTION_LIVES_S_MAX
+# Of a job in one process: read again so often, and older by far than the rows of a deleted tenant when those go.
+DEFINITION_KEPT_S = 900
 KNOWN_KEYS_MAX = 10_000  # in one process
 STORE_PATIENCE_MS = 2_000  # its slowest answers take tens of milliseconds: whoever has a copy waits no longer
 STORE_RESTS_MS = 1_000  # after a silence: so long a process shows copies before it asks again

@@ -24,7 +24,8 @@ def head(job_id: JobId) -> Item:
     return {"jobId": text(job_id), "sk": text("HEAD")}
 
 
-# One version of a job: written once (1 a KB), read eventually and then kept in the process (0.5 for each 4 KB, once).
+# One version of a job: written once (1 a KB), read eventually and then kept in the process (0.5 for each 4 KB,
+# four times an hour).
 def definition(job_id: JobId, version: int) -> Item:
     """One version; fixed width, so that versions sort."""
     return {"jobId": text(job_id), "sk": text(f"DEF#{version:010d}")}

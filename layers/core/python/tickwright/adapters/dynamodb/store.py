@@ -70,7 +70,7 @@ class DynamoDbStore:
         )
         self._reader = Reader(self._engine)
         self._entropy = entropy
-        self._definitions = Definitions()
+        self._definitions = Definitions(clock)
 
     def close(self) -> None:
         """Let go of the threads."""

@@ -48,7 +48,7 @@ class EmbeddedStore:
 
     def whole(self) -> EmbeddedWhole:
         """All of this database, for an operator."""
-        return EmbeddedWhole(self._database)
+        return EmbeddedWhole(self._database, self._definitions)
 
     # --- writes -------------------------------------------------------------------------------------------------
     async def write(self, change: Change[ItemT]) -> Outcome[ItemT]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from tickwright.adapters.definitions import Definitions
 from tickwright.adapters.embedded import entities, reads, writes
 from tickwright.adapters.embedded.codec import Codec
 from tickwright.adapters.embedded.database import Database
@@ -50,8 +51,10 @@ def deletion_key(tenant_id: TenantId) -> entities.Key:
 class EmbeddedWhole:
     """All of a Database, which a store shares."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, definitions: Definitions) -> None:
+        """`definitions`: what the store remembers."""
         self._database = database
+        self._definitions = definitions
 
     async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Head]:
         """By the primary key."""
@@ -82,6 +85,7 @@ class EmbeddedWhole:
             connection.execute(_FORGET_HEAD, (job_id,))
 
         await self._write(forget)
+        self._definitions.forget(job_id)
 
     async def forget_records(self, tenant_id: TenantId, *, limit: int) -> int:
         """In one transaction."""
