@@ -165,9 +165,9 @@ class Late:
         called: Callable[..., Any] = getattr(self._whole, name)
         return called
 
-    async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
+    async def forget_job(self, tenant_id: TenantId, job_id: JobId) -> None:
         """The job, and another one comes."""
-        await self._whole.forget_job(job_id, versions)
+        await self._whole.forget_job(tenant_id, job_id)
         if not self.came:
             self.came.append(await submitted(self._place, TENANT, schedule={"every": "PT1M"}, name="aaa-late"))
 

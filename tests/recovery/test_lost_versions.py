@@ -18,7 +18,7 @@ async def with_one_lost(installations: Installations) -> tuple[JobId, JobId]:
     """Two jobs; of the first the version did not arrive in the second installation."""
     place = installations.first
     lost, kept = [await submitted(place, TENANT, schedule={"every": "PT1H"}, name=name) for name in ("lost", "kept")]
-    await place.whole.forget_job(lost.head.job_id, [1])
+    await place.whole.forget_job(TENANT, lost.head.job_id)
     await place.world.kit.store.write(PutHead(head=lost.head))
     await installations.copied()
     return lost.head.job_id, kept.head.job_id

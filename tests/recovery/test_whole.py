@@ -62,6 +62,19 @@ async def test_every_head_and_execution_is_shown_once(installations: Installatio
     assert {row.job_id for row in rows} == {head.job_id for head in heads}
 
 
+async def test_what_is_kept_of_a_tenant_is_shown_alone(installations: Installations) -> None:
+    """In pages of two rows of all tenants."""
+    whole = installations.first.whole
+    await with_jobs(installations.first)
+
+    jobs = await paged(lambda after_key: whole.jobs_kept_of_eventually(TENANT, limit=2, after_key=after_key))
+    refs = await paged(lambda after_key: whole.executions_kept_of_eventually(TENANT, limit=2, after_key=after_key))
+
+    rows = [row for row in await installations.first.rows() if row.tenant_id == TENANT]
+    assert set(jobs) == {row.job_id for row in rows}
+    assert sorted(refs) == [row.ref for row in rows]
+
+
 async def test_every_tenant_is_shown_that_has_a_record(installations: Installations) -> None:
     """One with jobs, one with a key alone, one with a pool alone; not one that was deleted."""
     place = installations.first
@@ -85,7 +98,7 @@ async def test_only_what_is_named_is_forgotten_and_twice_is_no_error(installatio
 
     for _ in range(2):
         await place.whole.forget_executions([row.ref])
-        await place.whole.forget_job(row.job_id, [1])
+        await place.whole.forget_job(row.tenant_id, row.job_id)
     counts = list[int]()
     while counts[-1:] != [0]:
         counts.append(await place.whole.forget_records(TENANT, limit=3))

@@ -83,7 +83,17 @@ class WholeOfState(IndexedStore):
         """Nothing is removed here."""
         raise NotImplementedError
 
-    async def forget_job(self, job_id: JobId, versions: object) -> None:
+    async def forget_job(self, tenant_id: TenantId, job_id: JobId) -> None:
+        """Nothing is removed here."""
+        raise NotImplementedError
+
+    async def jobs_kept_of_eventually(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Any:  # noqa: ANN401
+        """Nothing is removed here."""
+        raise NotImplementedError
+
+    async def executions_kept_of_eventually(
+        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+    ) -> Any:  # noqa: ANN401
         """Nothing is removed here."""
         raise NotImplementedError
 

@@ -46,8 +46,23 @@ class Whole(Protocol):
         """Forget these: first what was kept of each (logs, a payload of its own), then the rows. At most 100."""
         ...
 
-    async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
-        """Forget these definitions of a job, then its head: while that stands, the job is found."""
+    async def jobs_kept_of_eventually(
+        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+    ) -> Listing[JobId]:
+        """The jobs of which a head or a version of this tenant is there, by a look at `limit` rows of all tenants.
+
+        Each perhaps more than once; a page may hold none, though there is a next.
+        """
+        ...
+
+    async def executions_kept_of_eventually(
+        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+    ) -> Listing[ExecutionRef]:
+        """The executions of this tenant, whether or not their job is there; pages as of jobs."""
+        ...
+
+    async def forget_job(self, tenant_id: TenantId, job_id: JobId) -> None:
+        """Forget a tenant's versions of a job, then its head: while that stands, the job is found."""
         ...
 
     async def forget_records(self, tenant_id: TenantId, *, limit: int) -> int:

@@ -5,30 +5,23 @@ to move starts the rest again. Whoever goes on names the deletion that it carrie
 be another tenant's. Backups of the tables keep what they have. Promises: SEM-TENANT-2, SEM-TENANT-3.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from tickwright.domain.deletions import Deletion, PutDeletion, looked_at
-from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head, JobStatus
-from tickwright.domain.outcomes import Refusal
-from tickwright.domain.redrive_orders import OrderStatus
-from tickwright.domain.transitions import State
+from tickwright.ports.store import Listing
 from tickwright.ports.whole import Whole
-from tickwright.services.change_job import cancel_job
-from tickwright.services.end import reap
 from tickwright.services.keys import key_id, keys_of, revoke_key
 from tickwright.services.kit import Kit
-from tickwright.services.pools import delete_pool, list_pools
-from tickwright.services.redrive_orders import cancel_order, list_orders
-from tickwright.services.retract import cancel_surely
-from tickwright.services.settle import settle
+from tickwright.services.stop_tenant import jobs_of, stop_all
 
-_JOBS_A_PAGE: Final = 100
+FoundT = TypeVar("FoundT")
 _ROWS_A_PAGE: Final = 100
 _RECORDS_A_STEP: Final = 100
 
@@ -75,7 +68,7 @@ async def delete_tenant(
         yield Progress(stage=Stage.OVER, asked_at=asked_at)
         return
     progress = Progress(stage=Stage.STOPPING, asked_at=deletion.asked_at, keys=await _revoke_keys(kit, tenant_id))
-    async for stopped in _stop(kit, tenant_id):
+    async for stopped in stop_all(kit, tenant_id):
         progress = replace(progress, jobs=progress.jobs + stopped)
         yield progress
         if await _taken(whole, tenant_id, deletion.asked_at) is None:
@@ -148,59 +141,6 @@ async def _revoke_keys(kit: Kit, tenant_id: TenantId) -> int:
     return len(valid)
 
 
-# --- stopping ----------------------------------------------------------------------------------------------------
-async def _stop(kit: Kit, tenant_id: TenantId) -> AsyncIterator[int]:
-    """Orders first, which open what is dead; then the jobs, and the pools that they named. How many were not still."""
-    running = [order for order in await list_orders(kit, tenant_id) if order.status is OrderStatus.RUNNING]
-    for order in running:
-        await cancel_order(kit, tenant_id, order.order_id)
-    yield len(running)
-    async for heads in _jobs_of(kit, tenant_id):
-        stopped = [await _stop_job(kit, head) for head in heads]
-        yield sum(stopped)
-    for pool in (await list_pools(kit, tenant_id, limit=_RECORDS_A_STEP)).items:
-        refused = await delete_pool(kit, tenant_id, pool.name, force=True)
-        yield int(isinstance(refused, Refusal))
-
-
-async def _jobs_of(kit: Kit, tenant_id: TenantId) -> AsyncIterator[Sequence[Head]]:
-    after_key: str | None = None
-    while True:
-        page = await kit.store.jobs_eventually(tenant_id, limit=_JOBS_A_PAGE, after_key=after_key)
-        found = await kit.store.heads(page.items) if page.items else {}
-        yield [found[job_id] for job_id in page.items if job_id in found]
-        if (after_key := page.next_key) is None:
-            return
-
-
-async def _stop_job(kit: Kit, head: Head) -> bool:
-    """Cancel it, and end what is not over. Whether there was anything to do: then it is looked at again."""
-    is_new = head.status is not JobStatus.CANCELLED
-    if is_new:
-        await cancel_job(kit, head.tenant_id, head.job_id, None)
-    after_key: str | None = None
-    moved = is_new
-    while True:
-        page = await kit.store.executions_of(head.job_id, limit=_ROWS_A_PAGE, after_key=after_key)
-        for row in page.items:
-            moved |= await _end(kit, row)
-        if (after_key := page.next_key) is None:
-            return moved
-
-
-async def _end(kit: Kit, row: Execution) -> bool:
-    """What runs is asked to stop, and ended for it once its lease is over."""
-    if row.is_terminal and not row.owed:
-        return False
-    if row.is_terminal:
-        await settle(kit, row)
-        return True
-    after = await cancel_surely(kit, row, Reason.JOB_CANCELLED)
-    if after.state is State.CANCELLING and after.lease_is_over(kit.clock.now(), kit.durations.clock_error_ms):
-        await reap(kit, after)
-    return True
-
-
 # --- removing ----------------------------------------------------------------------------------------------------
 async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[Progress]:
     """Executions before their job, whose head leads to them; then what lies under the tenant.
@@ -217,17 +157,47 @@ async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[
             async for rows in _remove_rows(kit, whole, head):
                 progress = replace(progress, rows=progress.rows + rows)
                 yield progress
-            await whole.forget_job(head.job_id, range(1, head.newest_version + 1))
+            await whole.forget_job(tenant_id, head.job_id)
             progress = replace(progress, jobs_removed=progress.jobs_removed + 1)
             yield progress
+    async for further in _remove_left_over(kit, whole, tenant_id, progress):
+        progress = further
+        yield progress
+    if progress.until is not None:
+        return
     while removed := await whole.forget_records(tenant_id, limit=_RECORDS_A_STEP):
         progress = replace(progress, records=progress.records + removed)
         yield progress
 
 
+async def _remove_left_over(kit: Kit, whole: Whole, tenant_id: TenantId, progress: Progress) -> AsyncIterator[Progress]:
+    """What no head leads to: versions of an import that was cut off, rows of a job that no copy of tables has."""
+    async for job_ids in _paged(partial(whole.jobs_kept_of_eventually, tenant_id)):
+        heads = await kit.store.heads(job_ids) if job_ids else {}
+        if any(head.tenant_id == tenant_id and head.status is not JobStatus.CANCELLED for head in heads.values()):
+            yield replace(progress, stage=Stage.STOPPING, until=kit.clock.now())
+            return
+        for job_id in job_ids:
+            await whole.forget_job(tenant_id, job_id)
+        yield progress
+    async for refs in _paged(partial(whole.executions_kept_of_eventually, tenant_id)):
+        await whole.forget_executions(refs)
+        progress = replace(progress, rows=progress.rows + len(refs))
+        yield progress
+
+
+async def _paged(read: Callable[..., Awaitable[Listing[FoundT]]]) -> AsyncIterator[Sequence[FoundT]]:
+    after_key: str | None = None
+    while True:
+        page = await read(limit=_ROWS_A_PAGE, after_key=after_key)
+        yield page.items
+        if (after_key := page.next_key) is None:
+            return
+
+
 async def _first_jobs_of(kit: Kit, tenant_id: TenantId) -> Sequence[Head]:
     """A page of those that are there; an index may go on for a moment to name what is gone."""
-    async for heads in _jobs_of(kit, tenant_id):
+    async for heads in jobs_of(kit, tenant_id):
         if heads:
             return heads
     return ()

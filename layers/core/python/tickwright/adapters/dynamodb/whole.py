@@ -15,6 +15,7 @@ from tickwright.adapters.dynamodb import keys, listings, wire
 from tickwright.adapters.dynamodb.engine import Engine
 from tickwright.adapters.dynamodb.expressions import queries
 from tickwright.adapters.dynamodb.expressions.queries import Query
+from tickwright.adapters.dynamodb.expressions.write import names_in
 from tickwright.adapters.dynamodb.items import control, executions, jobs
 from tickwright.adapters.dynamodb.judge import REFUSED_ALONE
 from tickwright.adapters.dynamodb.reader import Reader
@@ -31,6 +32,7 @@ from tickwright.ports.whole import UNREADABLE, Scanned
 ItemT = TypeVar("ItemT")
 
 _DELETES_A_REQUEST: Final = 25  # BatchWriteItem's limit
+_VERSIONS_MAX: Final = 100_000  # of one job: it is deleted again for those beyond
 _KEPT_MAX: Final = 1_000  # logs of one execution: one an attempt and reporter
 
 
@@ -63,13 +65,38 @@ class DynamoDbWhole:
         tenants = dict.fromkeys(tenant_id for item in items if (tenant_id := keys.tenant_of(item)) is not None)
         return Listing(items=list(tenants), next_key=None if last is None else _place(last, "pk", "sk"))
 
+    async def jobs_kept_of_eventually(
+        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+    ) -> Listing[JobId]:
+        """A scan."""
+        after = None if after_key is None else _after_head(after_key)
+        items, last = await self._scanned(Table.JOBS, limit, after, of=tenant_id)
+        found = dict.fromkeys(JobId(wire.as_text(item["jobId"])) for item in items)
+        return Listing(items=list(found), next_key=None if last is None else _place(last, "jobId", "sk"))
+
+    async def executions_kept_of_eventually(
+        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+    ) -> Listing[ExecutionRef]:
+        """A scan."""
+        after = None if after_key is None else keys.execution(_ref_of(after_key))
+        items, last = await self._scanned(Table.EXECUTIONS, limit, after, of=tenant_id)
+        found = [_ref_of(_place(item, "jobId", "key")) for item in items]
+        return Listing(items=found, next_key=None if last is None else _place(last, "jobId", "key"))
+
     async def deletion(self, tenant_id: TenantId) -> Deletion | None:
         """The record."""
         item = await self._reader.get(Table.CONTROL, keys.deletion(tenant_id))
         return None if item is None else control.deletion_from_item(item)
 
-    async def _scanned(self, table: Table, limit: int, after: Item | None) -> tuple[list[Item], Item | None]:
+    async def _scanned(
+        self, table: Table, limit: int, after: Item | None, *, of: TenantId | None = None
+    ) -> tuple[list[Item], Item | None]:
+        """A look at so many items; `of`: only that tenant's are sent, and all are paid for."""
         asked: dict[str, Any] = {"TableName": self._engine.name_of(table), "Limit": limit}
+        if of is not None:
+            asked["FilterExpression"] = queries.OF_TENANT
+            asked["ExpressionAttributeNames"] = names_in(queries.OF_TENANT)
+            asked["ExpressionAttributeValues"] = {":tenantId": wire.text(of)}
         if after is not None:
             asked["ExclusiveStartKey"] = after
         answer = await self._engine.ask("scan", asked)
@@ -97,10 +124,11 @@ class DynamoDbWhole:
         query, values = listings.logs_of(ref)
         return await self._keys_of(query, values, _KEPT_MAX)
 
-    async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
-        """The head last."""
-        await self._delete(Table.JOBS, [keys.definition(job_id, version) for version in versions])
-        await self._delete(Table.JOBS, [keys.head(job_id)])
+    async def forget_job(self, tenant_id: TenantId, job_id: JobId) -> None:
+        """The head last: versions come before it in their partition."""
+        rows = await self._reader.range(queries.ROWS_OF_JOB, {"jobId": wire.text(job_id)}, limit=_VERSIONS_MAX)
+        owned = [row for row in rows if wire.as_text(row["tenantId"]) == tenant_id]
+        await self._delete(Table.JOBS, [{"jobId": row["jobId"], "sk": row["sk"]} for row in owned])
 
     async def forget_records(self, tenant_id: TenantId, *, limit: int) -> int:
         """A key before the entry that says that the tenant has it."""

@@ -12,7 +12,7 @@ from tickwright.adapters.embedded.database import Database
 from tickwright.adapters.embedded.entities import Entity
 from tickwright.domain.deletions import Deletion, PutDeletion
 from tickwright.domain.executions import Execution
-from tickwright.domain.ids import ExecutionRef, JobId, TenantId
+from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import Listing
@@ -34,8 +34,16 @@ _TENANTS = (
 )
 _FORGET_KEPT = "DELETE FROM control WHERE pk = ? OR (pk = ? AND sk = ?)"
 _FORGET_EXECUTION = "DELETE FROM executions WHERE job_id = ? AND key = ?"
-_FORGET_DEFINITION = "DELETE FROM definitions WHERE job_id = ? AND version = ?"
-_FORGET_HEAD = "DELETE FROM heads WHERE job_id = ?"
+_FORGET_DEFINITIONS = "DELETE FROM definitions WHERE job_id = ? AND json_extract(doc, '$.tenant_id') = ?"
+_FORGET_HEAD = "DELETE FROM heads WHERE job_id = ? AND tenant_id = ?"
+_JOBS_KEPT = """
+    SELECT job_id FROM heads WHERE tenant_id = :tenant AND job_id > :after
+    UNION SELECT job_id FROM definitions WHERE json_extract(doc, '$.tenant_id') = :tenant AND job_id > :after
+    ORDER BY job_id LIMIT :limit
+"""
+_EXECUTIONS_KEPT = """
+    SELECT job_id, key FROM executions WHERE tenant_id = ? AND (job_id, key) > (?, ?) ORDER BY job_id, key LIMIT ?
+"""
 _RECORDS = "SELECT pk, sk FROM control WHERE pk = ? AND sk != ? LIMIT ?"
 _ORDERS = "SELECT pk, sk FROM control WHERE pk = ? AND sk >= ? AND sk < ? || CAST(x'FF' AS TEXT) LIMIT ?"
 _KEYS = "SELECT pk, sk FROM control WHERE sk = ? AND json_extract(doc, '$.tenant_id') = ? LIMIT ?"
@@ -77,12 +85,29 @@ class EmbeddedWhole:
         """In one transaction."""
         await self._write(partial(_forget_executions, refs=refs))
 
-    async def forget_job(self, job_id: JobId, versions: Sequence[int]) -> None:
+    async def jobs_kept_of_eventually(
+        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+    ) -> Listing[JobId]:
+        """By both tables."""
+        rows = await self._rows(_JOBS_KEPT, {"tenant": tenant_id, "after": after_key or "", "limit": limit})
+        found = [JobId(row[0]) for row in rows]
+        return Listing(items=found, next_key=found[-1] if len(found) == limit else None)
+
+    async def executions_kept_of_eventually(
+        self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
+    ) -> Listing[ExecutionRef]:
+        """By the primary key."""
+        job_id, _, key = (after_key or "").partition(_SEPARATOR)
+        rows = await self._rows(_EXECUTIONS_KEPT, (tenant_id, job_id, key, limit))
+        found = [ExecutionRef(JobId(row[0]), ExecutionKey(row[1])) for row in rows]
+        return Listing(items=found, next_key=_SEPARATOR.join(found[-1]) if len(found) == limit else None)
+
+    async def forget_job(self, tenant_id: TenantId, job_id: JobId) -> None:
         """In one transaction."""
 
         def forget(connection: sqlite3.Connection) -> None:
-            connection.executemany(_FORGET_DEFINITION, [(job_id, version) for version in versions])
-            connection.execute(_FORGET_HEAD, (job_id,))
+            connection.execute(_FORGET_DEFINITIONS, (job_id, tenant_id))
+            connection.execute(_FORGET_HEAD, (job_id, tenant_id))
 
         await self._write(forget)
         self._definitions.forget(job_id)
@@ -108,7 +133,7 @@ class EmbeddedWhole:
 
         return await self._write(put)
 
-    async def _rows(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    async def _rows(self, statement: str, values: tuple[object, ...] | dict[str, object]) -> list[tuple[Any, ...]]:
         return await self._database.read(
             lambda connection: connection.execute(statement, values).fetchall(), StoreUnavailable
         )

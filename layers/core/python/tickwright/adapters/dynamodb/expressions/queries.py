@@ -47,6 +47,11 @@ ATTENTION = Query(
     condition="#tenantId = :tenantId AND #failedAt BETWEEN :since AND :until",
     newest_first=True,
 )
+ROWS_OF_JOB = Query(
+    says="A job's versions, and its head behind them.",
+    table=Table.JOBS,
+    condition="#jobId = :jobId",
+)
 EXECUTIONS_OF_JOB = Query(
     says="A job's executions, newest first.",
     table=Table.EXECUTIONS,
@@ -105,3 +110,5 @@ PAGES = Query(
     table=Table.JOURNAL,
     condition="#bucket = :bucket AND #page < :bound",
 )
+
+OF_TENANT = "#tenantId = :tenantId"  # of a scan: what is sent of all that is read
