@@ -11,7 +11,7 @@ from tests.recovery.test_deletion import OTHER, submitted
 from tests.support.builders import TENANT
 from tests.support.steps import HOUR, MINUTE
 from tickwright.api.keys import make_key
-from tickwright.domain.deletions import Deletion, PutDeletion
+from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.tenants import Scope
@@ -134,3 +134,22 @@ async def test_a_deletion_is_noted_over_what_was_seen_alone(installations: Insta
                 stands = await whole.put_deletion(PutDeletion(deletion=replace(new, removes_at=Instant(7)), seen=seen))
                 assert (seen, new, stands) == (seen, new, False)
         assert await whole.deletion(TENANT) == HISTORY[now]
+
+
+@pytest.mark.sem("SEM-TENANT-2")
+async def test_a_deletion_is_called_off_as_long_as_no_row_has_gone(installations: Installations) -> None:
+    """The one that was seen, whatever its rest is by now; whoever repeats it is told that there is none."""
+    whole = installations.first.whole
+    came, seen = list[tuple[bool, bool]](), None
+    for now in HISTORY:
+        await whole.put_deletion(PutDeletion(deletion=now, seen=seen))
+        refused = await whole.call_off(CallOff(seen=replace(now, asked_at=Instant(99))))
+        called_off = await whole.call_off(CallOff(seen=replace(now, still_at=None)))
+        came.append((refused, called_off))
+        if called_off:
+            assert await whole.deletion(TENANT) is None
+            assert await whole.call_off(CallOff(seen=now))
+            await whole.put_deletion(PutDeletion(deletion=now, seen=None))
+        seen = now
+
+    assert came == [(False, now.ended_at is None) for now in HISTORY]

@@ -105,6 +105,10 @@ class WholeOfState(IndexedStore):
         """Nobody is deleted here."""
         raise NotImplementedError
 
+    async def call_off(self, change: object) -> bool:
+        """Nobody is deleted here."""
+        raise NotImplementedError
+
     async def put_deletion(self, change: object) -> bool:
         """Nobody is deleted here."""
         raise NotImplementedError

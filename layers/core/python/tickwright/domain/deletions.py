@@ -30,6 +30,11 @@ class Deletion:
         return self.ended_at is None
 
     @property
+    def may_be_called_off(self) -> bool:
+        """Whether nothing of the tenant is gone yet."""
+        return self.stands and self.removes_at is None
+
+    @property
     def forgotten_at(self) -> Instant | None:
         """When the record itself may go: as late as the rows of the tenant's last day would have gone."""
         return None if self.ended_at is None else Instant(self.ended_at + limits.RETENTION_S_DEFAULT * 1_000)
@@ -59,6 +64,17 @@ class PutDeletion:
     def decide(self, old: Deletion | None) -> Deletion | None:
         """The one that was seen, with the same rest, ended or not as it was then."""
         return self.deletion if _pinned(old) == _pinned(self.seen) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOff:
+    """Take the record of a deletion away, of which no row has gone."""
+
+    seen: Deletion
+
+    def allows(self, old: Deletion | None) -> bool:
+        """The one that was seen."""
+        return old is not None and old.asked_at == self.seen.asked_at and old.may_be_called_off
 
 
 def _pinned(deletion: Deletion | None) -> tuple[Instant | None, ...]:

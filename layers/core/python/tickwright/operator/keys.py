@@ -14,11 +14,13 @@ from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.tenants import ApiKey, Scope
 from tickwright.operator.commands import Command
+from tickwright.operator.deletions import is_being_deleted
 from tickwright.services.keys import key_id, keys_of, revoke_key
 from tickwright.wiring.operator import Installed
 
 USUAL = frozenset(Scope) - {Scope.ADMIN}
 NOT_FOUND = 1
+BEING_DELETED = 1
 _TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _DAY_MS = timedelta(days=1) // timedelta(milliseconds=1)
 _DAYS_MAX = 3_650
@@ -64,8 +66,13 @@ def _add_make(parser: ArgumentParser) -> None:
 
 async def _make(installed: Installed, asked: Namespace) -> int:
     kit = installed.kit
+    if await is_being_deleted(installed, asked.tenant):
+        return BEING_DELETED
     ends = None if asked.days is None else Instant(kit.clock.now() + asked.days * _DAY_MS)
     secret, key = await make_key(kit, asked.tenant, scopes=asked.scopes, label=asked.label, expires_at=ends)
+    if await is_being_deleted(installed, asked.tenant):  # begun meanwhile: whether it has seen the key is not known
+        await revoke_key(kit, asked.tenant, key_id(key))
+        return BEING_DELETED
     print(f"key {key_id(key)} of {key.tenant_id}; its secret is shown this once:", file=sys.stderr)
     print(secret)
     return 0

@@ -1,4 +1,4 @@
-"""`tenants export`, `tenants import`, `tenants delete`: a tenant as a whole, out of an installation or into one.
+"""`tenants export`, `import`, `delete`, `undelete`: a tenant as a whole, out of an installation or into one.
 
 An export is lines of JSON on standard output, an import reads them from standard input, and both may be repeated. Must
 not know how a record is kept. Handbook: docs/recovery.md. Promises: SEM-TENANT-2, SEM-TENANT-4.
@@ -13,7 +13,9 @@ from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.imports import misfit, unfit
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.operator.commands import Command
+from tickwright.operator.deletions import is_being_deleted
 from tickwright.operator.keys import add_tenant
+from tickwright.services.call_off_deletion import CalledOff, call_off
 from tickwright.services.delete_tenant import Progress, Stage, delete_tenant
 from tickwright.services.export_tenant import export_tenant
 from tickwright.services.import_tenant import Imported, import_record
@@ -53,6 +55,8 @@ async def _import(installed: Installed, asked: Namespace) -> int:
     came: Counter[str] = Counter()
     is_whole, is_complete = False, True
     for number, line in enumerate(sys.stdin, 1):
+        if await is_being_deleted(installed, asked.tenant):
+            return LEFT_OUT
         try:
             record = _read(line, number, asked.tenant)
         except ValueError as fault:
@@ -66,6 +70,8 @@ async def _import(installed: Installed, asked: Namespace) -> int:
             if made not in {Imported.MADE, Imported.THERE}:
                 why = f" ({str(unfit(record))[:300]})" if made is Imported.UNFIT else ""
                 print(f"line {number}: {made.value}{why}", file=sys.stderr)
+    if await is_being_deleted(installed, asked.tenant):
+        return LEFT_OUT
     print("; ".join(f"{count} {what}" for what, count in sorted(came.items())) or "nothing was imported")
     if not is_whole:
         print("tickwright: the export has no end: it was cut off; repeat it, and the import", file=sys.stderr)
@@ -147,8 +153,19 @@ def _told(progress: Progress) -> str:
     return f"{progress.stage.value}: {done}{again}"
 
 
+# --- undelete ----------------------------------------------------------------------------------------------------
+async def _undelete(installed: Installed, asked: Namespace) -> int:
+    came = await call_off(installed.whole, asked.tenant)
+    if came is CalledOff.DONE:
+        print(f"{asked.tenant} is not deleted: all is there, and what was stopped (keys, jobs, pools) stays so")
+        return 0
+    print(f"tickwright: {asked.tenant}: {came.value}; nothing was done", file=sys.stderr)
+    return LEFT_OUT
+
+
 COMMANDS = (
     Command(words=("tenants", "export"), says="write a tenant as lines of JSON", arguments=_add_export, does=_export),
     Command(words=("tenants", "import"), says="make what an export has", arguments=_add_import, does=_import),
     Command(words=("tenants", "delete"), says="stop a tenant and remove it", arguments=_add_delete, does=_delete),
+    Command(words=("tenants", "undelete"), says="call a deletion off", arguments=add_tenant, does=_undelete),
 )

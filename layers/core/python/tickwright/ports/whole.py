@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar, runtime_checkable
 
-from tickwright.domain.deletions import Deletion, PutDeletion
+from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
@@ -78,6 +78,10 @@ class Whole(Protocol):
 
     async def put_deletion(self, change: PutDeletion) -> bool:
         """Write it over what was seen, and nothing else; whether it stands now, also after a lost reply."""
+        ...
+
+    async def call_off(self, change: CallOff) -> bool:
+        """Take the record away if it is as it has to be; whether there is none now."""
         ...
 
 

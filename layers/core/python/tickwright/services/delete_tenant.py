@@ -33,7 +33,7 @@ class Stage(Enum):
     RESTING = "resting"
     REMOVING = "removing"
     GONE = "gone"
-    OVER = "over: somebody else has ended it"
+    OVER = "over: somebody else has ended it, or called it off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,12 +143,21 @@ async def _revoke_keys(kit: Kit, tenant_id: TenantId) -> int:
 
 # --- removing ----------------------------------------------------------------------------------------------------
 async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[Progress]:
-    """Executions before their job, whose head leads to them; then what lies under the tenant.
+    """Executions before their job, whose head leads to them; then what no head leads to; then what lies under the name.
 
-    A job that came meanwhile ends it: all is to be stopped once more, and to rest. It may lie before those that are
-    removed by now, so nothing under the tenant goes before a look that finds none.
+    A job or a key that came meanwhile ends it: all is to be stopped once more, and to rest. A job may lie before those
+    that are removed by now, so nothing under the tenant goes before a look that finds none.
     """
     progress = Progress(stage=Stage.REMOVING)
+    for part in (_remove_jobs, _remove_left_over, _remove_records):
+        async for further in part(kit, whole, tenant_id, progress):
+            progress = further
+            yield progress
+        if progress.until is not None:
+            return
+
+
+async def _remove_jobs(kit: Kit, whole: Whole, tenant_id: TenantId, progress: Progress) -> AsyncIterator[Progress]:
     while heads := await _first_jobs_of(kit, tenant_id):
         if any(head.status is not JobStatus.CANCELLED for head in heads):
             yield replace(progress, stage=Stage.STOPPING, until=kit.clock.now())
@@ -160,14 +169,22 @@ async def _remove(kit: Kit, whole: Whole, tenant_id: TenantId) -> AsyncIterator[
             await whole.forget_job(tenant_id, head.job_id)
             progress = replace(progress, jobs_removed=progress.jobs_removed + 1)
             yield progress
-    async for further in _remove_left_over(kit, whole, tenant_id, progress):
-        progress = further
-        yield progress
-    if progress.until is not None:
-        return
-    while removed := await whole.forget_records(tenant_id, limit=_RECORDS_A_STEP):
-        progress = replace(progress, records=progress.records + removed)
-        yield progress
+
+
+async def _remove_records(kit: Kit, whole: Whole, tenant_id: TenantId, progress: Progress) -> AsyncIterator[Progress]:
+    if not await _has_come(kit, tenant_id):
+        while removed := await whole.forget_records(tenant_id, limit=_RECORDS_A_STEP):
+            progress = replace(progress, records=progress.records + removed)
+            yield progress
+    if await _has_come(kit, tenant_id):
+        yield replace(progress, stage=Stage.STOPPING, until=kit.clock.now())
+
+
+async def _has_come(kit: Kit, tenant_id: TenantId) -> bool:
+    """Whether a key opens the door again, or a job is there: whoever let them in did not look for the deletion."""
+    now = kit.clock.now()
+    is_open = any(key.is_valid(now) for key in await keys_of(kit, tenant_id))
+    return is_open or bool(await _first_jobs_of(kit, tenant_id))
 
 
 async def _remove_left_over(kit: Kit, whole: Whole, tenant_id: TenantId, progress: Progress) -> AsyncIterator[Progress]:

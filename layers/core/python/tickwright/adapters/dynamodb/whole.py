@@ -20,9 +20,10 @@ from tickwright.adapters.dynamodb.items import control, executions, jobs
 from tickwright.adapters.dynamodb.judge import REFUSED_ALONE
 from tickwright.adapters.dynamodb.reader import Reader
 from tickwright.adapters.dynamodb.requests import control as requests
+from tickwright.adapters.dynamodb.requests.request import Request
 from tickwright.adapters.dynamodb.tables import Table
 from tickwright.adapters.dynamodb.wire import Item
-from tickwright.domain.deletions import Deletion, PutDeletion
+from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
@@ -105,13 +106,21 @@ class DynamoDbWhole:
     # --- writes -------------------------------------------------------------------------------------------------
     async def put_deletion(self, change: PutDeletion) -> bool:
         """The record; a refusal that shows the very same is a reply that was lost."""
-        operation, request = requests.put_deletion(change).single(self._engine.names)
+        is_written = await self._written(requests.put_deletion(change))
+        return is_written or await self.deletion(change.deletion.tenant_id) == change.deletion
+
+    async def call_off(self, change: CallOff) -> bool:
+        """The record; that there is none may be a reply that was lost."""
+        return await self._written(requests.call_off(change)) or await self.deletion(change.seen.tenant_id) is None
+
+    async def _written(self, asked: Request) -> bool:
+        operation, request = asked.single(self._engine.names)
         try:
             await self._engine.ask(operation, request)
         except ClientError as error:
             if code_of(error) != REFUSED_ALONE:
                 raise
-            return await self.deletion(change.deletion.tenant_id) == change.deletion
+            return False
         return True
 
     async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:

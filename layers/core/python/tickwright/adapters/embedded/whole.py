@@ -10,7 +10,7 @@ from tickwright.adapters.embedded import entities, reads, writes
 from tickwright.adapters.embedded.codec import Codec
 from tickwright.adapters.embedded.database import Database
 from tickwright.adapters.embedded.entities import Entity
-from tickwright.domain.deletions import Deletion, PutDeletion
+from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
@@ -132,6 +132,18 @@ class EmbeddedWhole:
             return new is not None
 
         return await self._write(put)
+
+    async def call_off(self, change: CallOff) -> bool:
+        """The record, in one transaction with the look at it."""
+        key = deletion_key(change.seen.tenant_id)
+
+        def take_away(connection: sqlite3.Connection) -> bool:
+            old = reads.item(connection, DELETIONS, key)
+            if change.allows(old):
+                connection.execute(_FORGET_RECORD, key)
+            return old is None or change.allows(old)
+
+        return await self._write(take_away)
 
     async def _rows(self, statement: str, values: tuple[object, ...] | dict[str, object]) -> list[tuple[Any, ...]]:
         return await self._database.read(

@@ -104,3 +104,9 @@ PUT_DELETION_OVER_STILL = Write(
     kind=Kind.PUT,
     batched=False,
 )
+CALL_OFF_DELETION = Write(
+    says="A deletion of which no row has gone is taken back.",
+    condition="#askedAt = :seenAskedAt AND attribute_not_exists(#removesAt) AND attribute_not_exists(#endedAt)",
+    kind=Kind.DELETE,
+    batched=False,
+)

@@ -23,6 +23,7 @@ class Kind(Enum):
     PUT = "put"  # replace the whole item by the one given
     UPDATE = "update"
     CHECK = "check"  # nothing: the condition stands in a transaction
+    DELETE = "delete"  # take the item away: only an operator does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Write:
     def __post_init__(self) -> None:
         """An update updates, nothing else does; a put in a batch is INSERT, which is put-if-absent and no more."""
         assert (self.kind is Kind.UPDATE) == bool(self.update)
-        assert self.kind is not Kind.CHECK or not self.batched
+        assert self.kind not in {Kind.CHECK, Kind.DELETE} or not self.batched
         assert self.kind is not Kind.PUT or self.batched == (_words(self.condition) in _IF_ABSENT)
         assert not self.batched or not _BEYOND_PARTIQL.search(f"{self.condition} {self.update}")
 

@@ -9,7 +9,7 @@ from tickwright.adapters.dynamodb.tables import Table
 from tickwright.adapters.dynamodb.wire import Item
 from tickwright.domain.changes.calendars import PutCalendar, PutCalendarVersion
 from tickwright.domain.changes.pools import PutPool
-from tickwright.domain.deletions import Deletion, PutDeletion
+from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.leases import RenewBucket, TakeBucket
 from tickwright.domain.seats import PutSeat, furthest_end
 from tickwright.domain.tenants import PutIdempotency, PutName
@@ -147,6 +147,17 @@ def put_deletion(change: PutDeletion) -> Request:
         read=items.deletion_from_item,
         values=values,
         put=items.deletion_to_item(change.deletion),
+    )
+
+
+def call_off(change: CallOff) -> Request:
+    """Take the record of a deletion away."""
+    return Request(
+        table=Table.CONTROL,
+        key=keys.deletion(change.seen.tenant_id),
+        write=expressions.CALL_OFF_DELETION,
+        read=items.deletion_from_item,
+        values={"seenAskedAt": wire.number(change.seen.asked_at)},
     )
 
 

@@ -40,6 +40,8 @@ class Request:
         common = {"TableName": names.of(self.table), **expression_fields(self.write, self.values), **_OLD_ITEM}
         if self.put is not None:
             return "put_item", common | {"Item": self.put}
+        if self.write.kind is Kind.DELETE:
+            return "delete_item", common | {"Key": self.key}
         assert self.write.kind is Kind.UPDATE
         return "update_item", common | {"Key": self.key, "ReturnValues": "ALL_NEW"}
 
