@@ -181,6 +181,22 @@ async def test_a_job_is_not_imported_over_the_versions_of_another_import(install
     assert await kit.store.head(export.head.job_id) is None
 
 
+async def test_a_job_whose_id_is_another_tenants_is_not_said_to_be_there(installations: Installations) -> None:
+    """A copy of an export under another name: nothing of the job that is there is changed, and it is told."""
+    first = installations.first
+    await furnished(first)
+    kit = first.world.kit
+    (export, *_) = await jobs_exported(first, with_secrets=True)
+    versions = tuple(replace(one, tenant_id=OTHER) for one in export.definitions)
+    renamed = replace(export, head=replace(export.head, tenant_id=OTHER), definitions=versions)
+    before = await installations.stored(first)
+
+    came = [await import_record(kit, tenant_id, one) for tenant_id, one in ((OTHER, renamed), (TENANT, export))]
+
+    assert came == [Imported.ANOTHERS, Imported.THERE]
+    assert await installations.stored(first) == before
+
+
 async def jobs_exported(place: Place, *, with_secrets: bool) -> list[JobExport]:
     """The jobs of an export."""
     records = map(record_of, await exported(place, with_secrets=with_secrets))

@@ -21,7 +21,7 @@ from tickwright.domain.exports import (
 )
 from tickwright.domain.ids import TenantId
 from tickwright.domain.imports import imported_head, misfit, unfit
-from tickwright.domain.jobs import Definition
+from tickwright.domain.jobs import Definition, Head
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.pools import Pool, standing
 from tickwright.domain.tenants import NameRecord, PutName
@@ -40,6 +40,7 @@ class Imported(Enum):
     THERE = "there already"
     PAUSED = "made, and paused: it lacks its secrets"
     NAME_TAKEN = "not made: another job has its name"
+    ANOTHERS = "not made: another tenant has a job of its id"
     REFUSED = "not made"
     DIFFERS = "not made: other versions of it stand there, of an import that was cut off; finish that one"
     FOREIGN = "not made: it is not of this tenant, or does not hold together"
@@ -105,8 +106,8 @@ async def _calendar(kit: Kit, version: CalendarVersion) -> Imported:
 async def _job(kit: Kit, exported: JobExport) -> Imported:
     """The versions, and then the head with its name: until that is there, the job is not."""
     head = imported_head(exported, buckets=kit.buckets)
-    if await kit.store.head(head.job_id) is not None:
-        return Imported.THERE
+    if (there := await _there(kit, head)) is not None:
+        return there
     name = NameRecord(tenant_id=head.tenant_id, name=head.listed_as, job_id=head.job_id) if head.has_name else None
     if name is not None and PutName(record=name).decide(await kit.store.named(name.tenant_id, name.name)) is None:
         return Imported.NAME_TAKEN
@@ -117,8 +118,16 @@ async def _job(kit: Kit, exported: JobExport) -> Imported:
     named = [] if name is None else [PutName(record=name)]
     outcomes = await kit.store.write_together([PutHead(head=head), *named])
     if not all(isinstance(outcome, Applied) for outcome in outcomes):
-        return Imported.THERE if await kit.store.head(head.job_id) is not None else Imported.NAME_TAKEN
+        return await _there(kit, head) or Imported.NAME_TAKEN
     return Imported.PAUSED if export.lacks_secrets else Imported.MADE
+
+
+async def _there(kit: Kit, head: Head) -> Imported | None:
+    """Whether a job of this id is there, and whose."""
+    there = await kit.store.head(head.job_id)
+    if there is None:
+        return None
+    return Imported.THERE if there.tenant_id == head.tenant_id else Imported.ANOTHERS
 
 
 async def _as_it_stands(kit: Kit, export: JobExport) -> JobExport | None:
