@@ -177,6 +177,15 @@ def test_an_idempotency_record_is_never_forgotten_before_its_end() -> None:
     assert control.idempotency_from_item(control.idempotency_to_item(record)) == record
 
 
+@pytest.mark.parametrize("revoked", [False, True])
+def test_an_api_key_is_read_back_as_over_or_not(*, revoked: bool) -> None:
+    """One that was written before there was a word for it is not."""
+    api_key = an_api_key(revoked=revoked)
+
+    assert control.api_key_from_item(control.api_key_to_item(api_key)) == api_key
+    assert ("revoked" in control.api_key_to_item(api_key)) is revoked
+
+
 def test_an_api_key_without_scopes_is_read_back() -> None:
     """An empty set is an absent attribute, and comes back as an empty set."""
     api_key = an_api_key(scopes=frozenset())

@@ -97,9 +97,11 @@ COPY_BYTES_MAX = 524_288  # of one: a job with the largest payload, and masks
 COPIES_BYTES_MAX = 33_554_432  # in one process; the least recently shown are forgotten first
 COPIES_MAX = 20_000  # in one process, however small
 KNOWN_KEY_S_MAX = 900  # a key that was good so lately opens the door; one revoked since then does too, until then
+CLOCKS_OF_OPERATORS_S = 600  # AWS refuses what is signed over five minutes beside its time: two are so far apart
 # A revoked key opens no door after these together: a process that knew it, and API Gateway, which had asked that, and
-# what was let in last. What one had begun for the tenant is done then, or never will be.
-DELETED_TENANT_RESTS_S = KNOWN_KEY_S_MAX + AUTHORIZER_CACHE_S_MAX + FUNCTION_LIVES_S_MAX
+# what was let in last. What one had begun for the tenant is done then, or never will be. The last: a rest that one
+# operator has noted another may end, each by a clock of their own.
+DELETED_TENANT_RESTS_S = KNOWN_KEY_S_MAX + AUTHORIZER_CACHE_S_MAX + FUNCTION_LIVES_S_MAX + CLOCKS_OF_OPERATORS_S
 # Of a job in one process: read again so often, and older by far than the rows of a deleted tenant when those go.
 DEFINITION_KEPT_S = 900
 KNOWN_KEYS_MAX = 10_000  # in one process

@@ -23,7 +23,10 @@ class Scope(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """One key: the SHA-256 of its secret in hex, its tenant, what it may do and until when."""
+    """One key: the SHA-256 of its secret in hex, its tenant, what it may do and until when.
+
+    `revoked` says by itself that it is over: its end was written by another clock than the one it is judged by.
+    """
 
     key_hash: str
     tenant_id: TenantId
@@ -31,10 +34,11 @@ class ApiKey:
     label: str
     created_at: Instant
     expires_at: Instant | None = None
+    revoked: bool = False
 
     def is_valid(self, now: Instant) -> bool:
         """Whether it still opens the door."""
-        return self.expires_at is None or now < self.expires_at
+        return not self.revoked and (self.expires_at is None or now < self.expires_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,11 +134,10 @@ async def _noted(whole: Whole, deletion: Deletion, seen: Deletion) -> bool:
 
 
 async def _revoke_keys(kit: Kit, tenant_id: TenantId) -> int:
-    now = kit.clock.now()
-    valid = [key for key in await keys_of(kit, tenant_id) if key.is_valid(now)]
-    for key in valid:
+    open_yet = [key for key in await keys_of(kit, tenant_id) if not key.revoked]
+    for key in open_yet:
         await revoke_key(kit, tenant_id, key_id(key))
-    return len(valid)
+    return len(open_yet)
 
 
 # --- removing ----------------------------------------------------------------------------------------------------
@@ -182,8 +181,7 @@ async def _remove_records(kit: Kit, whole: Whole, tenant_id: TenantId, progress:
 
 async def _has_come(kit: Kit, tenant_id: TenantId) -> bool:
     """Whether a key opens the door again, or a job is there: whoever let them in did not look for the deletion."""
-    now = kit.clock.now()
-    is_open = any(key.is_valid(now) for key in await keys_of(kit, tenant_id))
+    is_open = any(not key.revoked for key in await keys_of(kit, tenant_id))
     return is_open or bool(await _first_jobs_of(kit, tenant_id))
 
 

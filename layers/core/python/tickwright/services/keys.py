@@ -38,12 +38,14 @@ async def keys_of(kit: Kit, tenant_id: TenantId) -> Sequence[ApiKey]:
 async def revoke_key(kit: Kit, tenant_id: TenantId, name: str) -> ApiKey | None:
     """End one of a tenant's keys now, as it is then; None if the tenant has none of this name.
 
+    One that has ended by this clock is revoked too: by another it may be good for a while.
+
     What is cached of it (API Gateway keeps an answer of the authorizer) lives on for as long as that says.
     """
     key = next((key for key in await keys_of(kit, tenant_id) if key_id(key) == name), None)
     now = kit.clock.now()
-    if key is None or not key.is_valid(now):
+    if key is None or key.revoked:
         return key
-    ended = replace(key, expires_at=now)
+    ended = replace(key, revoked=True, expires_at=now if key.is_valid(now) else key.expires_at)
     await kit.store.put_api_key(ended)
     return ended

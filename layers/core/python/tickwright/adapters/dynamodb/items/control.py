@@ -34,6 +34,7 @@ _API_KEY = Shape(
         Field("label", "label", TEXT),
         Field("created_at", "createdAt", NUMBER),
         Field("expires_at", "expiresAt", NUMBER),
+        Field("revoked", "revoked", Codec(wire.flag, wire.as_flag, absent=False)),
     ),
 )
 _IDEMPOTENCY = Shape(
