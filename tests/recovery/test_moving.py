@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from tickwright.domain.outcomes import Refusal
 from tickwright.domain.transitions import State
 from tickwright.domain.webhooks import FIRST
 from tickwright.ports.runner import Invocation
+from tickwright.services import export_tenant as export_module
 from tickwright.services.calendars import put_calendar
 from tickwright.services.change_job import edit_job, pause_job, resume_job
 from tickwright.services.delete_tenant import Stage
@@ -341,6 +343,51 @@ async def test_a_job_that_does_not_hold_together_is_not_imported(forged: Callabl
 
         assert came is Imported.FOREIGN
         assert await made.stored(made.second) == before
+
+
+async def test_a_job_that_is_renamed_meanwhile_is_exported(
+    installations: Installations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From behind the page that is in hand to before it: each job is in the export once."""
+    monkeypatch.setattr(export_module, "_PAGE", 1)
+    place = installations.first
+    jobs = [await submitted(place, TENANT, schedule={"every": "PT1H"}, name=name) for name in ("middle", "zoo")]
+    exported_ids = list[JobId]()
+
+    async for record in export_tenant(place.world.kit, TENANT):
+        if not isinstance(record, JobExport):
+            continue
+        if not exported_ids:
+            spec = replace(jobs[1].definition.spec, name="ant")
+            assert not isinstance(await edit_job(place.world.kit, TENANT, jobs[1].head.job_id, spec, 1), Refusal)
+        exported_ids.append(record.head.job_id)
+
+    assert exported_ids == [job.head.job_id for job in jobs]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        lambda members: members | {"lacks_secrets": SECRET},
+        lambda members: members | {"head": SECRET},
+        lambda members: members | {"head": members["head"] | {"status": SECRET}},
+        lambda members: members | {"definitions": [members["definitions"][0] | {"spec": [SECRET]}]},
+        lambda members: members | {"head": members["head"] | {"held": 1, "listed_as": SECRET}},
+    ],
+)
+async def test_nothing_of_a_line_is_told_that_cannot_be_read(forged: Callable[[Any], Any]) -> None:
+    """It may hold secrets, and what is told goes to a terminal, or into somebody's log."""
+    async with embedded() as made:
+        await submitted(made.first, TENANT, schedule={"every": "PT1H"}, payload={"card": SECRET})
+        (line,) = [line for line in await exported(made.first, with_secrets=True) if '"kind":"job"' in line]
+    broken = json.dumps(forged(json.loads(line)))
+
+    with pytest.raises(ValueError, match=r"\w") as refused:
+        record_of(broken)
+
+    assert SECRET not in str(refused.value)
+    assert SECRET[:8] not in repr(refused.value)
+    assert refused.value.__cause__ is None
 
 
 async def test_an_export_says_how_many_records_it_has(installations: Installations) -> None:

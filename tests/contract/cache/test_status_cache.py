@@ -122,7 +122,9 @@ async def test_processes_share_copies_and_installations_do_not(redis: Redis) -> 
 
 
 @pytest.mark.sem("SEM-STALE-2")
-@pytest.mark.parametrize("kept", [b"", b"no json", b"[]", b"{}", b'{"v":2}', None], ids=repr)
+@pytest.mark.parametrize(
+    "kept", [b"", b"no json", b"[]", b"{}", b'{"v":2}', b"[" * 100_000, None], ids=lambda kept: repr(kept)[:20]
+)
 async def test_what_is_no_copy_of_this_place_is_none(redis: Redis, kept: bytes | None) -> None:
     """Another version's, a broken one, and one that somebody has put under another's name."""
     cache = redis.cache()
@@ -131,6 +133,22 @@ async def test_what_is_no_copy_of_this_place_is_none(redis: Redis, kept: bytes |
     assert of_rival is not None
     assert json.loads(of_rival)["tenantId"] == "rival"
     await cache._client.set(cache._name(a_place()), of_rival if kept is None else kept)  # noqa: SLF001
+
+    assert await cache.get(a_place()) is None
+
+
+@pytest.mark.sem("SEM-STALE-2")
+@pytest.mark.parametrize("as_of", ["Infinity", "-Infinity", "NaN", "1e30", "-1", "true", "null", '"1"', "9" * 30])
+async def test_a_copy_of_no_time_is_none(redis: Redis, as_of: str) -> None:
+    """Whoever reaches the cache may write anything, and an answer says of when it is."""
+    cache = redis.cache()
+    await cache.put(a_place(), a_copy())
+    name = cache._name(a_place())  # noqa: SLF001
+    kept = await cache._client.get(name)  # noqa: SLF001
+    assert kept is not None
+    members = json.loads(kept)
+    forged = json.dumps(members | {"asOf": "HERE"}).replace('"HERE"', as_of)
+    await cache._client.set(name, forged)  # noqa: SLF001
 
     assert await cache.get(a_place()) is None
 

@@ -4,7 +4,7 @@ Each record is as it stood when it was read: whoever wants all of one instant st
 SEM-TENANT-4.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from tickwright.domain.exports import (
@@ -22,6 +22,7 @@ from tickwright.domain.schedules import Calendar
 from tickwright.services.kit import Kit
 
 _PAGE: Final = 100
+_LOOKS_MAX: Final = 10  # of a tenant that goes on making jobs; nobody's rename hides from all of them
 
 
 async def export_tenant(
@@ -82,15 +83,29 @@ async def _versions(kit: Kit, calendar: Calendar) -> AsyncIterator[CalendarVersi
 
 
 async def _jobs(kit: Kit, tenant_id: TenantId, lost: list[JobId]) -> AsyncIterator[JobExport]:
+    """A job that is renamed meanwhile may pass from before a look to behind it: looked for until none is new."""
+    seen = set[JobId]()
+    for _ in range(_LOOKS_MAX):
+        count = len(seen)
+        async for job_ids in _unseen(kit, tenant_id, seen):
+            heads = await kit.store.heads(job_ids)
+            for head in [heads[job_id] for job_id in job_ids if job_id in heads and heads[job_id].is_open]:
+                if (export := await _job(kit, head)).is_whole:
+                    yield export
+                else:
+                    lost.append(head.job_id)
+        if len(seen) == count:
+            return
+
+
+async def _unseen(kit: Kit, tenant_id: TenantId, seen: set[JobId]) -> AsyncIterator[Sequence[JobId]]:
+    """By name; what is shown is seen."""
     after_key: str | None = None
     while True:
         page = await kit.store.jobs_eventually(tenant_id, limit=_PAGE, after_key=after_key)
-        heads = await kit.store.heads(page.items) if page.items else {}
-        for head in [heads[job_id] for job_id in page.items if job_id in heads and heads[job_id].is_open]:
-            if (export := await _job(kit, head)).is_whole:
-                yield export
-            else:
-                lost.append(head.job_id)
+        if new := [job_id for job_id in page.items if job_id not in seen]:
+            seen.update(new)
+            yield new
         if (after_key := page.next_key) is None:
             return
 

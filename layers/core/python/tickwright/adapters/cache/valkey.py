@@ -17,13 +17,14 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from tickwright.domain import limits
-from tickwright.domain.instants import Instant
+from tickwright.domain.instants import Instant, from_rfc3339
 from tickwright.ports.clock import Clock
 from tickwright.ports.faults import CacheUnavailable
 from tickwright.ports.status_cache import Copy, Place
 
 AnswerT = TypeVar("AnswerT")
 _VERSION: Final = 1
+_LATEST: Final = from_rfc3339("9999-12-31T23:59:59Z")
 _TIMEOUT_S: Final = 0.2  # same zone: an answer takes a millisecond
 _RESTS_MS: Final = 1_000
 _CONNECTIONS: Final = 32
@@ -101,7 +102,10 @@ def _from_text(place: Place, kept: str | bytes) -> Copy | None:
     try:
         members = json.loads(kept)
         of = (members["v"], members["tenantId"], members["path"])
-        copy = Copy(body=base64.b64decode(members["body"], validate=True), as_of=Instant(int(members["asOf"])))
-    except (ValueError, KeyError, TypeError):
+        as_of, body = members["asOf"], base64.b64decode(members["body"], validate=True)
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
+    if type(as_of) is not int or not 0 <= as_of <= _LATEST:  # JSON has Infinity, and true is a number
+        return None
+    copy = Copy(body=body, as_of=Instant(as_of))
     return copy if of == (_VERSION, place.tenant_id, place.path) else None
