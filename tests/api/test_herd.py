@@ -1,6 +1,7 @@
 """Does the herd map tell a tenant when its ticks fall together, its own alone?"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant, from_rfc3339, to_rfc3339
 from tickwright.domain.lanes import bucket_of
 from tickwright.domain.tenants import Scope
+from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.services.herd import herd_map
 from tickwright.services.herd_of_all import herd_of_all
 
@@ -139,6 +141,22 @@ async def test_a_part_of_the_buckets_stands_for_all(acme: Client, api: Api) -> N
     assert set(two.herd.minutes.values()) == {two.herd.jobs} == {(held[0] + held[3]) * 2}
     assert nearly == two
     assert (whole.buckets_read, whole.herd.jobs) == (4, 80)
+
+
+@pytest.mark.sem("SEM-SCHED-21", "SEM-BUCKET-3")
+async def test_what_lies_beyond_a_lowered_count_is_counted(acme: Client, api: Api) -> None:
+    """Jobs stay in the buckets of before, which loops go on to serve; read in part, they are an estimate."""
+    jobs = [JobId((await acme.job(schedule=HOURLY))["jobId"]) for _ in range(40)]
+    await SchedulerLoop(api.kit, "of before").tick()
+    lowered = replace(api.kit, buckets=1)
+    since, until = a_day(api)
+
+    whole = await herd_of_all(lowered, since, until)
+    part = await herd_of_all(lowered, since, until, heads_max=sum(bucket_of(job, 4) == 0 for job in jobs))
+
+    assert any(bucket_of(job, 4) for job in jobs)
+    assert (whole.buckets_read, whole.buckets, whole.herd.jobs) == (4, 4, 40)
+    assert (part.buckets_read, part.buckets) == (1, 4)
 
 
 @pytest.mark.sem("SEM-SCHED-21")

@@ -1,4 +1,4 @@
-"""How many buckets the loops look at: no fewer than any loop of this installation ever has.
+"""How many buckets are looked at: no fewer than any loop of this installation ever has had.
 
 Each loop takes all buckets that it knows of, and the records of their leases stay: where the count was lowered, or
 belongs to older code beside newer, what lies in the buckets beyond it is served all the same. Promise: SEM-BUCKET-3.
@@ -23,13 +23,14 @@ async def serving_all(kit: KitT) -> KitT:
     A store that does not answer costs this beginning the buckets beyond, and never the loop.
     """
     try:
-        return replace(kit, served=await _ever_served(kit))
+        return replace(kit, served=await ever_served(kit))
     except Unavailable as fault:
         kit.emit(EventName.STORE_FAULT, fault=type(fault).__name__, detail=str(fault)[:200])
         return kit
 
 
-async def _ever_served(kit: Kit) -> int:
+async def ever_served(kit: Kit) -> int:
+    """How many buckets there are: those of the count, and those beyond it that a loop has had."""
     served = kit.buckets_read
     for start in range(kit.buckets_read, limits.BUCKETS_MAX, _AT_ONCE):
         numbers = range(start, min(start + _AT_ONCE, limits.BUCKETS_MAX))
