@@ -253,6 +253,32 @@ async def test_a_name_that_was_deleted_is_deleted_once_more_if_that_is_said(inst
     assert (said[-1].stage, said[-1].jobs) == (Stage.RESTING, 1)
 
 
+@pytest.mark.sem("SEM-TENANT-3")
+async def test_nothing_goes_by_a_rest_that_somebody_else_has_begun_anew(installations: Installations) -> None:
+    """The other has found something that moves since this look began; rows had begun to go once before."""
+    place = installations.first
+    await furnished(place, TENANT)
+    begun = [(await passed(place))[-1], (await passed(place))[-1]][-1]
+    assert begun.until is not None
+    place.world.clock.advance_to(begun.until)
+    whole, rows = place.whole, await place.rows()
+    seen = await whole.deletion(TENANT)
+    assert seen is not None
+    resting = replace(seen, removes_at=place.world.clock.now())
+    assert await whole.put_deletion(PutDeletion(deletion=resting, seen=seen))
+
+    said = list[Progress]()
+    async for progress in delete_tenant(place.world.kit, whole, TENANT, asked_at=begun.asked_at):
+        if not said:
+            moving = replace(resting, still_at=None)
+            assert await whole.put_deletion(PutDeletion(deletion=moving, seen=resting))
+        said.append(progress)
+
+    assert {progress.stage for progress in said} == {Stage.STOPPING, Stage.RESTING}
+    assert said[-1].until is not None
+    assert await place.rows() == rows
+
+
 class Overtaken:
     """A whole in which, at the first row that is removed, somebody else ends the deletion."""
 

@@ -61,9 +61,10 @@ async def delete_tenant(
     Without `asked_at` one is begun, or the one under way is joined. `again`: the name was a deleted tenant's, and
     whoever has it since is to be deleted too.
     """
-    deletion = (
-        await _taken(whole, tenant_id, asked_at) if asked_at else await _begun(kit, whole, tenant_id, again=again)
-    )
+    if asked_at is None:
+        deletion = await _begun(kit, whole, tenant_id, again=again)
+    else:
+        deletion = await _taken(whole, tenant_id, asked_at)
     if deletion is None:
         yield Progress(stage=Stage.OVER, asked_at=asked_at)
         return
@@ -94,7 +95,8 @@ async def _rested(kit: Kit, whole: Whole, deletion: Deletion, progress: Progress
 
 async def _removed(kit: Kit, whole: Whole, looked: Deletion, progress: Progress) -> AsyncIterator[Progress]:
     deletion = replace(looked, removes_at=looked.removes_at or kit.clock.now())
-    if not await _noted(whole, deletion, looked):
+    # Written also where nothing changes: somebody else may have found something that moves, and begun the rest anew.
+    if not await whole.put_deletion(PutDeletion(deletion=deletion, seen=looked)):
         yield replace(progress, stage=Stage.RESTING, until=kit.clock.now())
         return
     async for removed in _remove(kit, whole, deletion.tenant_id):
