@@ -43,11 +43,27 @@ class Plan:
     lacking: tuple[str, ...]
 
 
+def is_of(stage: str, stack: str) -> bool:
+    """Whether a stack is one of this stage: a stage `prod` has nothing to say about one that is called `prod-r1`.
+
+    A later version may have stacks that this one has never heard of; the name of each is one word.
+    """
+    return re.fullmatch(rf"Tickwright-{re.escape(stage)}-[A-Z][A-Za-z0-9]*", stack) is not None
+
+
+def stacks_of(stage: str, described: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The names of the stage's own, the newest first: who stands on another was made after it."""
+    there = [one for one in described if is_of(stage, one["StackName"]) and one["StackStatus"] not in _GONE]
+    there.sort(key=lambda one: cast("float", one["CreationTime"].timestamp()), reverse=True)
+    return tuple(one["StackName"] for one in there)
+
+
 def plan(stage: str, *, templates: Mapping[str, str], deployed: Deployed) -> Plan:
     """From the texts of the templates that are wanted, by the names of their stacks."""
     names = [f"Tickwright-{stage}-{stack}" for stack in LAST_FIRST]
     assert set(templates) <= set(names), "a stack whose place in the order is not known"
     assert names[-1] in templates, "the tables are never deleted"
+    assert all(is_of(stage, stack) for stack in deployed.stacks), "another's stack is nobody's to delete"
     wanted = {name for text in templates.values() for name in _IMPORT.findall(text)}
     return Plan(
         delete=tuple(stack for stack in deployed.stacks if stack not in templates),
@@ -77,16 +93,10 @@ def _read(stage: str) -> dict[str, str]:
 
 
 def _deployed(client: Any, stage: str) -> Deployed:  # noqa: ANN401 - botocore makes its clients at run time
-    stacks = [
-        one
-        for page in client.get_paginator("describe_stacks").paginate()
-        for one in page["Stacks"]
-        if one["StackName"].startswith(f"Tickwright-{stage}-") and one["StackStatus"] not in _GONE
-    ]
-    # Who stands on another was made after it.
-    stacks.sort(key=lambda one: cast("float", one["CreationTime"].timestamp()), reverse=True)
+    pages = client.get_paginator("describe_stacks").paginate()
     exports = (one["Name"] for page in client.get_paginator("list_exports").paginate() for one in page["Exports"])
-    return Deployed(stacks=tuple(one["StackName"] for one in stacks), exports=frozenset(exports))
+    stacks = stacks_of(stage, (one for page in pages for one in page["Stacks"]))
+    return Deployed(stacks=stacks, exports=frozenset(exports))
 
 
 def _run(command: Command) -> None:

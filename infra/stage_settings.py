@@ -3,6 +3,7 @@
 Must not know CDK. What one thing may be is checked beside it (infra/*_settings.py); here is what holds between them.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -22,6 +23,9 @@ from infra.lane_settings import LANES, Pollers, concurrency_of
 from infra.packaging_settings import LAMBDA, Packaging
 from infra.table_settings import TableSettings
 
+# Names of stacks, queues and rules begin with the stage's and a hyphen: with one in it, a stage's things would be taken
+# for another's. The name of a pool's queue has 80 characters in all.
+STAGE = re.compile(r"[a-z][a-z0-9]{0,15}")
 BUCKETS_MAX = 1_024
 # The fences of a job's runs leave room for so many epochs of one run (tickwright.domain.limits).
 EPOCH_BASE_MAX = 900_000
@@ -83,6 +87,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what AWS would refuse an hour later, or what would starve a lane."""
+        assert STAGE.fullmatch(self.stage), "a stage is named by small letters and digits"
         assert 1 <= self.buckets <= BUCKETS_MAX
         assert self.buckets_served == 0 or self.buckets <= self.buckets_served <= BUCKETS_MAX
         assert 0 <= self.epoch_base <= EPOCH_BASE_MAX

@@ -2,11 +2,14 @@
 
 import json
 import re
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from infra.app import STACKS
 from infra.policy.templates import Templates
-from infra.rollback import Command, Deployed, deploy_command, go_back, plan
+from infra.rollback import LAST_FIRST, Command, Deployed, deploy_command, go_back, plan, stacks_of
 
 _STACKS = tuple(f"Tickwright-prod-{name}" for name in ("Data", "Core", "Workers", "Api", "Observability"))
 
@@ -21,6 +24,34 @@ def used_by(text: str) -> set[str]:
 
 def shown_by(templates: Templates) -> frozenset[str]:
     return frozenset(name for text in texts_of(templates).values() for name in used_by(text))
+
+
+def described(name: str, *, day: int, status: str = "UPDATE_COMPLETE") -> dict[str, Any]:
+    return {"StackName": name, "StackStatus": status, "CreationTime": datetime(2026, 11, day, tzinfo=UTC)}
+
+
+def test_another_stage_is_left_alone_whatever_it_is_called() -> None:
+    """The second installation of a recovery stands in the same account, and its name may begin like the first one's."""
+    others = [f"Tickwright-{stage}-{name}" for stage in ("prod-r1", "prod2", "dev", "prod-") for name in STACKS]
+    there = [described(name, day=day + 1) for day, name in enumerate((*_STACKS, "Tickwright-prod-Console"))]
+    gone = described("Tickwright-prod-Old", day=20, status="DELETE_COMPLETE")
+
+    found = stacks_of("prod", [*(described(name, day=28) for name in others), *there, gone])
+
+    assert found == ("Tickwright-prod-Console", *_STACKS[::-1])
+
+
+def test_nothing_is_planned_for_a_stack_of_another_stage(prod: Templates) -> None:
+    """Whoever has listed it."""
+    strange = Deployed(stacks=("Tickwright-prod-r1-Data",), exports=shown_by(prod))
+
+    with pytest.raises(AssertionError, match="another's"):
+        plan("prod", templates=texts_of(prod), deployed=strange)
+
+
+def test_the_order_knows_each_stack() -> None:
+    """One that it lacked would never be deployed."""
+    assert sorted(LAST_FIRST) == sorted(STACKS)
 
 
 def test_a_stack_is_taken_back_before_all_that_it_uses(prod: Templates) -> None:

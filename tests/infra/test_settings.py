@@ -42,6 +42,9 @@ def lanes(most: int) -> MappingProxyType[str, int]:
         pytest.param(lambda: replace(PROD, lane_concurrency={"high": 10}), id="a lane without a worker"),
         pytest.param(lambda: replace(PROD, account_concurrency=500), id="more than the account has"),
         pytest.param(lambda: replace(PROD, scheduler_slots=5), id="fewer loops than slots need"),
+        pytest.param(lambda: replace(PROD, stage="prod-r1"), id="a name that begins like another stage's things"),
+        pytest.param(lambda: replace(PROD, stage="Prod"), id="a name that queues and stacks write differently"),
+        pytest.param(lambda: replace(PROD, stage="p" * 17), id="a name that leaves a queue's no room"),
         pytest.param(lambda: replace(PROD, scale="0"), id="time that stands still"),
     ],
 )
