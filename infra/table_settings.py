@@ -32,7 +32,8 @@ class TableSettings:
     `customer_key`: under a key of the installation's own, which costs $1 a month and can be taken away from everybody.
     `customer_key_granted`: the key is there, and all may use it, and no table is under it yet: the step before, and the
     step back, of an installation that has tables already.
-    Queues and logs have none of it: they hold hints and events, and no tenant's data.
+    The queues of the intake stay and are encrypted as the tables are: they hold submissions, whole, that were
+    acknowledged. The other queues and the logs hold hints and events, and no tenant's data.
     """
 
     retained: bool

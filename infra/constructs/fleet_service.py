@@ -136,7 +136,7 @@ class FleetService(Construct):
         for grant in GRANTS[FUNCTION]:
             role.add_to_principal_policy(statement_of(grant, self._arns(grant.resource)))
         if self._ground.parts.key is not None:
-            role.add_to_principal_policy(key_statement(self._ground.parts.key))
+            role.add_to_principal_policy(key_statement(self._ground.parts.key, function=FUNCTION))
         for statement in target_statements(self._ground.settings):
             role.add_to_principal_policy(statement)
         return role

@@ -7,9 +7,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
-from infra.policy.grants import Grant
+from infra.policy.grants import GRANTS, Grant, Resource
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
+# The queues under that key: whoever puts into one or receives from one uses the key through SQS.
+_ENCRYPTED_QUEUES = {Resource.INTAKE, Resource.INTAKE_UNDELIVERED}
 # What DynamoDB asks of whoever reads or writes a table under a key of one's own.
 KEY_ACTIONS = (
     "kms:Decrypt",
@@ -32,14 +34,16 @@ def statement_of(grant: Grant, arns: list[str]) -> iam.PolicyStatement:
     )
 
 
-def key_statement(key: kms.IKey) -> iam.PolicyStatement:
-    """The use of the tables' key, through DynamoDB and in no other way."""
+def key_statement(key: kms.IKey, *, function: str) -> iam.PolicyStatement:
+    """The use of the tables' key, through DynamoDB, for the intake's queues through SQS, and in no other way."""
     region = cdk.Stack.of(key).region
+    has_queues = any(grant.resource in _ENCRYPTED_QUEUES for grant in GRANTS[function])
+    services = ("dynamodb", "sqs") if has_queues else ("dynamodb",)
     return iam.PolicyStatement(
         sid="Key",
         actions=list(KEY_ACTIONS),
         resources=[key.key_arn],
-        conditions={"StringEquals": {"kms:ViaService": f"dynamodb.{region}.amazonaws.com"}},
+        conditions={"StringEquals": {"kms:ViaService": [f"{service}.{region}.amazonaws.com" for service in services]}},
     )
 
 

@@ -4,9 +4,11 @@ Must not know who sends or receives. A message is a hint and the store is the tr
 decides whether work is lost.
 """
 
+from dataclasses import dataclass
 from typing import cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -25,8 +27,31 @@ VISIBILITY_PER_TIMEOUT = 6
 VISIBILITY_OF_FLEET_S = 60
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """How what waits is kept: how long, whether it stays when its stack goes, and under which key, if not SQS's own."""
+
+    days: int = READY_RETENTION_DAYS
+    retained: bool = False
+    key: kms.IKey | None = None
+
+    @property
+    def encryption(self) -> sqs.QueueEncryption:
+        """The kind that goes with the key."""
+        return sqs.QueueEncryption.SQS_MANAGED if self.key is None else sqs.QueueEncryption.KMS
+
+    @property
+    def removal_policy(self) -> cdk.RemovalPolicy:
+        """What becomes of it with its stack."""
+        return cdk.RemovalPolicy.RETAIN if self.retained else cdk.RemovalPolicy.DESTROY
+
+
+# The store is the truth of whatever a hint is about.
+OF_HINTS = Kept()
+
+
 class ReadyQueue(Construct):
-    """A standard queue (fair by MessageGroupId = tenant) with its queue of undelivered hints."""
+    """A standard queue (fair by MessageGroupId = tenant) with its queue of undelivered messages, kept alike."""
 
     def __init__(
         self,
@@ -35,17 +60,19 @@ class ReadyQueue(Construct):
         *,
         name: str,
         visibility_s: int,
-        retention_days: int = READY_RETENTION_DAYS,
+        kept: Kept = OF_HINTS,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.undelivered = plain_queue(self, "Undelivered", logical_id=f"{name}Undelivered")
+        self.undelivered = plain_queue(self, "Undelivered", logical_id=f"{name}Undelivered", kept=kept)
         self.queue = sqs.Queue(
             self,
             "Ready",
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            encryption=kept.encryption,
+            encryption_master_key=kept.key,
+            removal_policy=kept.removal_policy,
             enforce_ssl=True,
             max_message_size_bytes=MESSAGE_BYTES_MAX,
-            retention_period=cdk.Duration.days(retention_days),
+            retention_period=cdk.Duration.days(kept.days),
             receive_message_wait_time=cdk.Duration.seconds(20),
             # The mappings wait for no second message: their window is 0 and adds nothing.
             visibility_timeout=cdk.Duration.seconds(visibility_s),
@@ -54,12 +81,14 @@ class ReadyQueue(Construct):
         name_queue(self.queue, name)
 
 
-def plain_queue(scope: Construct, construct_id: str, *, logical_id: str) -> sqs.Queue:
+def plain_queue(scope: Construct, construct_id: str, *, logical_id: str, kept: Kept = OF_HINTS) -> sqs.Queue:
     """A queue that people read and no function does."""
     queue = sqs.Queue(
         scope,
         construct_id,
-        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        encryption=kept.encryption,
+        encryption_master_key=kept.key,
+        removal_policy=kept.removal_policy,
         enforce_ssl=True,
         max_message_size_bytes=MESSAGE_BYTES_MAX,
         retention_period=cdk.Duration.days(UNDELIVERED_RETENTION_DAYS),

@@ -89,7 +89,7 @@ class ServiceFunction(Construct):
         for grant in GRANTS[self._role.name]:
             role.add_to_principal_policy(statement_of(grant, parts.arns(grant.resource)))
         if parts.key is not None:
-            role.add_to_principal_policy(key_statement(parts.key))
+            role.add_to_principal_policy(key_statement(parts.key, function=self._role.name))
         return role
 
 

@@ -69,7 +69,7 @@ def queues_have_dead_letters(templates: Templates) -> Iterator[Finding]:
 
 
 def queues_are_closed(templates: Templates) -> Iterator[Finding]:
-    """Encrypted at rest, and no request without TLS."""
+    """Encrypted at rest, by SQS or with a key of one's own, and no request without TLS."""
     guarded = {
         templates.target(address.stack, queue)
         for address, policy in templates.of_type("AWS::SQS::QueuePolicy")
@@ -77,8 +77,8 @@ def queues_are_closed(templates: Templates) -> Iterator[Finding]:
         if "aws:SecureTransport" in str(policy["Properties"]["PolicyDocument"])
     }
     for address, queue in templates.of_type(QUEUE):
-        if not queue["Properties"].get("SqsManagedSseEnabled"):
-            yield Finding("queue-encrypted", str(address), "is not encrypted by SQS")
+        if not {"SqsManagedSseEnabled", "KmsMasterKeyId"} & {name for name, on in queue["Properties"].items() if on}:
+            yield Finding("queue-encrypted", str(address), "is not encrypted")
         if address not in guarded:
             yield Finding("queue-tls", str(address), "takes requests without TLS")
 

@@ -14,10 +14,12 @@ from infra.constructs.ready_queue import (
     INTAKE_RETENTION_DAYS,
     VISIBILITY_OF_FLEET_S,
     VISIBILITY_PER_TIMEOUT,
+    Kept,
     ReadyQueue,
     plain_queue,
 )
 from infra.constructs.service_function import Role, ServiceFunction
+from infra.environment import INTAKE
 from infra.lane_settings import LANES
 from infra.parts import Parts, Queues
 from infra.stacks.data import DataStack
@@ -39,7 +41,12 @@ class CoreStack(cdk.Stack):
             "Intake",
             name="QueueIntake",
             visibility_s=VISIBILITY_PER_TIMEOUT * settings.landing.timeout_s,
-            retention_days=INTAKE_RETENTION_DAYS,
+            # It holds what was acknowledged, as the tables do.
+            kept=Kept(
+                days=INTAKE_RETENTION_DAYS,
+                retained=settings.tables.retained,
+                key=data.key if settings.tables.customer_key else None,
+            ),
         )
         lanes, fargate_lanes = self._lanes("", lambda_s), self._lanes("Fargate", VISIBILITY_OF_FLEET_S)
         # Where what nobody could take ends, by what the queue is called.
@@ -91,7 +98,7 @@ class CoreStack(cdk.Stack):
 
     def _say_environment(self, settings: Settings) -> None:
         """For the commands of the operator, who finds an installation by its stage; nothing of it is secret."""
-        told = self.parts.environment(settings, service="operator")
+        told = self.parts.environment(settings, service="operator") | {INTAKE: self.parts.queues.intake.queue_url}
         cdk.CfnOutput(
             self,
             "Environment",

@@ -49,16 +49,29 @@ def roles_of(templates: Templates, function: str) -> list[Address]:
 
 def granted_to(templates: Templates, role: Address) -> Rights:
     """The same of one role."""
-    stack = role.stack
     return {
         (action, resource)
-        for address, policy in templates.of_type("AWS::IAM::Policy")
-        if address.stack == stack and {"Ref": role.logical_id} in policy["Properties"]["Roles"]
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        for statement in statements_to(templates, role)
         for action in listed(statement["Action"])
-        for resource in names(templates, stack, statement["Resource"])
+        for resource in names(templates, role.stack, statement["Resource"])
         if action not in ALWAYS_GRANTED
     }
+
+
+def statements_of(templates: Templates, function: str) -> list[dict[str, Any]]:
+    """What the policies of a function's role say."""
+    (role,) = roles_of(templates, function)
+    return statements_to(templates, role)
+
+
+def statements_to(templates: Templates, role: Address) -> list[dict[str, Any]]:
+    """The same of one role."""
+    return [
+        statement
+        for address, policy in templates.of_type("AWS::IAM::Policy")
+        if address.stack == role.stack and {"Ref": role.logical_id} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+    ]
 
 
 def listed(value: Any) -> list[Any]:  # noqa: ANN401 - a template is untyped JSON
@@ -112,9 +125,7 @@ def reach_in_control(templates: Templates, function: str) -> Rights:
     (role,) = roles_of(templates, function)
     return {
         (action, pattern)
-        for address, policy in templates.of_type("AWS::IAM::Policy")
-        if address.stack == role.stack and {"Ref": role.logical_id} in policy["Properties"]["Roles"]
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        for statement in statements_to(templates, role)
         if "Control" in names(templates, role.stack, statement["Resource"])
         for action in listed(statement["Action"])
         for pattern in patterns_of(statement)

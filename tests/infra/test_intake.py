@@ -1,19 +1,22 @@
 """The intake as it is deployed: kept as long as SQS keeps anything, landed by one function, used if a stage says so."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from infra.environment import INTAKE, STATUS_CACHE
-from infra.policy.checks import MAPPING
+from infra.policy.checks import MAPPING, QUEUE
 from infra.policy.grants import GRANTS, Resource
 from infra.policy.templates import Templates
 from infra.settings import STAGES
 from tests.infra.test_functions import functions_of
-from tests.infra.test_grants import granted
+from tests.infra.test_grants import granted, statements_of
 from tests.infra.test_queues import queues_of
 from tickwright.domain.limits import LANDING_AGAIN_MS
+
+PROD = STAGES["prod"]
 
 
 @pytest.mark.sem("SEM-INTAKE-1")
@@ -23,6 +26,54 @@ def test_what_was_accepted_is_kept_for_fourteen_days(prod: Templates) -> None:
 
     assert queue["MessageRetentionPeriod"] == 14 * 86_400
     assert queue["RedrivePolicy"]["maxReceiveCount"] * LANDING_AGAIN_MS >= 8 * 3_600_000
+
+
+@pytest.mark.sem("SEM-INTAKE-1")
+def test_what_was_accepted_stays_where_the_tables_do(dev: Templates, prod: Templates) -> None:
+    """A stack that is destroyed, or a version from before the intake, must not take along what was acknowledged."""
+    policies = {
+        templates: {
+            address.logical_id: (queue["DeletionPolicy"], queue["UpdateReplacePolicy"])
+            for address, queue in of.of_type(QUEUE)
+        }
+        for templates, of in (("dev", dev), ("prod", prod))
+    }
+
+    stays = {name for name, kept in policies["prod"].items() if kept == ("Retain", "Retain")}
+    assert stays == {"QueueIntake", "QueueIntakeUndelivered"}
+    assert set(policies["dev"].values()) == {("Delete", "Delete")}
+
+
+def test_what_was_accepted_is_under_the_key_of_the_tables(
+    everything: Templates, synthesise: Callable[..., Templates]
+) -> None:
+    """Bodies lie there as they were sent, secrets among them; whoever puts, lands or sets aside may use the key."""
+    ((key, _),) = everything.of_type("AWS::KMS::Key")
+    under = {
+        address.logical_id
+        for address, queue in everything.of_type(QUEUE)
+        if "KmsMasterKeyId" in queue["Properties"]
+        and everything.target(address.stack, queue["Properties"]["KmsMasterKeyId"]) == key
+    }
+    through = {
+        name: json.dumps(statement["Condition"])
+        for name in functions_of(everything)
+        for statement in statements_of(everything, name)
+        if statement.get("Sid") == "Key"
+    }
+    granted_only = synthesise(replace(PROD, tables=replace(PROD.tables, customer_key_granted=True)))
+
+    assert under == {"QueueIntake", "QueueIntakeUndelivered"}
+    assert {name for name, condition in through.items() if "sqs." in condition} == {"api", "intake"}
+    assert all("dynamodb." in condition for condition in through.values())
+    assert not any("KmsMasterKeyId" in queue["Properties"] for _, queue in granted_only.of_type(QUEUE))
+
+
+def test_operators_are_told_where_it_is(prod: Templates) -> None:
+    """What another installation has accepted is brought here."""
+    outputs = prod.by_stack["Tickwright-prod-Core"]["Outputs"]
+
+    assert INTAKE in json.dumps(outputs["Environment"]["Value"])
 
 
 @pytest.mark.sem("SEM-INTAKE-1")
@@ -40,7 +91,7 @@ def test_copies_travel_encrypted_or_not_at_all() -> None:
     """They hold tenants' payloads."""
     for url in ("redis://cache.example.com:6379", "http://cache.example.com"):
         with pytest.raises(AssertionError):
-            replace(STAGES["prod"], status_cache=url)
+            replace(PROD, status_cache=url)
 
 
 @pytest.mark.sem("SEM-INTAKE-2")

@@ -67,7 +67,7 @@ def test_tables_can_be_under_a_key_of_one_s_own(everything: Templates) -> None:
 
 
 def test_whoever_may_use_the_tables_may_use_their_key_through_them_alone(everything: Templates) -> None:
-    """Each function and each machine, and nobody outside DynamoDB."""
+    """Each function and each machine, and nobody outside DynamoDB and the queues of the intake."""
     granted = [statement for _, statement in statements(everything) if statement.get("Sid") == "Key"]
 
     assert len(granted) == len(functions(everything)) + len(EVERYTHING.fleet.services)

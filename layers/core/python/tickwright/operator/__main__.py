@@ -9,11 +9,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from tickwright.operator import keys, recovery, tenants
+from tickwright.operator import intake, keys, recovery, tenants
 from tickwright.operator.commands import Command
 from tickwright.wiring.operator import InstallationUnreachable, installed
 
-COMMANDS: tuple[Command, ...] = (*keys.COMMANDS, *tenants.COMMANDS, *recovery.COMMANDS)
+COMMANDS: tuple[Command, ...] = (*keys.COMMANDS, *tenants.COMMANDS, *recovery.COMMANDS, *intake.COMMANDS)
 UNREACHABLE = 2
 
 

@@ -3,6 +3,7 @@
 A queue of its own, of work and not of hints: what is in it has been acknowledged. Promises: SEM-INTAKE-1, SEM-INTAKE-2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +30,21 @@ class Arrived:
 
     submission: Submission
     receipt: str
+
+
+class LeftIntake(Protocol):
+    """What an installation that runs no more has accepted and not landed. Only an operator reads it."""
+
+    async def take(self) -> Sequence[Arrived | None]:
+        """Some of what waits, hidden from others for some minutes; None for each that nobody may land, which stays.
+
+        Nothing: all that waits has been taken. Raises QueueUnavailable.
+        """
+        ...
+
+    async def forget(self, arrived: Arrived) -> None:
+        """It is kept elsewhere. Raises QueueUnavailable: then it comes again."""
+        ...
 
 
 class Intake(Protocol):

@@ -5,19 +5,35 @@ operator's commands use is what the functions use. Must not know a command.
 """
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tickwright.adapters.aws.clients import sqs_client
 from tickwright.adapters.aws.outputs import StackUnreadable, output_of
 from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.exchange import line_of, record_of
+from tickwright.adapters.sqs.intake import SqsLeftIntake
+from tickwright.ports.intake import Intake, LeftIntake
 from tickwright.ports.whole import Whole
 from tickwright.services.kit import Kit
 from tickwright.settings import Settings, from_environment
 from tickwright.wiring.aws import kit_from
+from tickwright.wiring.intake import intake_from_env
 
-__all__ = ["OUTPUT", "InstallationUnreachable", "Installed", "installed", "line_of", "record_of"]
+__all__ = [
+    "OUTPUT",
+    "InstallationUnreachable",
+    "Installed",
+    "installed",
+    "intake_of",
+    "left_intake",
+    "line_of",
+    "record_of",
+]
 
 OUTPUT = "Environment"
+_REGION = re.compile(r"https://sqs\.([a-z0-9-]+)\.amazonaws\.")
 
 
 class InstallationUnreachable(Exception):  # noqa: N818 - says what happened to it
@@ -31,6 +47,7 @@ class Installed:
     settings: Settings
     kit: Kit
     whole: Whole
+    environment: Mapping[str, str]
 
 
 def installed(stage: str) -> Installed:
@@ -42,4 +59,19 @@ def installed(stage: str) -> Installed:
     settings = from_environment(environment)
     kit = kit_from(settings)
     assert isinstance(kit.store, DynamoDbStore)
-    return Installed(settings=settings, kit=kit, whole=kit.store.whole())
+    return Installed(settings=settings, kit=kit, whole=kit.store.whole(), environment=environment)
+
+
+def intake_of(found: Installed) -> Intake:
+    """Where its submissions wait; also where it accepts none, since what waits there lands."""
+    intake = intake_from_env(found.environment, found.kit)
+    if intake is None:
+        raise InstallationUnreachable(f"the stage {found.settings.stage!r} has no intake: deploy this version of it")
+    return intake
+
+
+def left_intake(found: Installed, url: str) -> LeftIntake:
+    """A queue of another installation, in the region that its address names."""
+    named = _REGION.match(url)
+    client = sqs_client(region=None if named is None else named[1])
+    return SqsLeftIntake(client, url, clock=found.kit.clock, entropy=found.kit.entropy)

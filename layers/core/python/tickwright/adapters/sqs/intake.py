@@ -5,7 +5,7 @@ Must not decide. What is put has been acknowledged, so a put is answered only wh
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tickwright.adapters.aws.calls import Calls
@@ -24,6 +24,9 @@ _LOG = logging.getLogger(__name__)
 _VERSION: Final = 1
 _MS_IN_S: Final = 1_000
 _THREADS: Final = 4  # a request or a landing puts one at a time
+_REFUSED: Final = "refused"  # the member that says why it was set aside
+_LOOKS_S: Final = 2
+_HIDDEN_S: Final = 360  # far longer than ten are moved; who dies leaves them for so long
 
 
 class SqsIntake:
@@ -61,7 +64,7 @@ class SqsIntake:
         assert self._refused_url is not None, "whoever lands submissions is told where to put those that are refused"
         errors = [f"{error.pointer} {error.code}: {error.message}" for error in refusal.errors[:20]]
         told = {"code": refusal.code.value, "detail": refusal.detail, "errors": errors}
-        body = json.dumps({**_members(submission), "refused": told}, separators=(",", ":"))
+        body = json.dumps({**_members(submission), _REFUSED: told}, separators=(",", ":"))
         await self._send(self._refused_url, body, submission)
 
     async def _send(self, url: str, body: str, submission: Submission) -> None:
@@ -70,6 +73,43 @@ class SqsIntake:
 
     async def _ask(self, operation: str, request: Mapping[str, Any]) -> None:
         await self._persistence.persist(operation, lambda: self._calls(operation, request))
+
+
+class SqsLeftIntake:
+    """The queue of an intake, or of what it could not deliver, of an installation that runs no more."""
+
+    def __init__(self, client: object, url: str, *, clock: Clock, entropy: Entropy) -> None:
+        """Use a client made by adapters/aws/clients.py; whoever made it closes it."""
+        self._calls = Calls(client, threads=1)
+        self._url = url
+        self._persistence = Persistence(clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable)
+
+    async def take(self) -> Sequence[Arrived | None]:
+        """One long poll, which asks every part of the queue: an empty answer means that nothing is visible."""
+        asked = {
+            "QueueUrl": self._url,
+            "MaxNumberOfMessages": 10,
+            "WaitTimeSeconds": _LOOKS_S,
+            "VisibilityTimeout": _HIDDEN_S,
+        }
+        answer = await self._persistence.persist("receive_message", lambda: self._calls("receive_message", asked))
+        return [_left(message) for message in answer.get("Messages", ())]
+
+    async def forget(self, arrived: Arrived) -> None:
+        """Delete its message."""
+        request = {"QueueUrl": self._url, "ReceiptHandle": arrived.receipt}
+        await self._persistence.persist("delete_message", lambda: self._calls("delete_message", request))
+
+
+def _left(message: Mapping[str, Any]) -> Arrived | None:
+    """What was set aside with a reason has been answered: its tenant was told."""
+    record = {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+    }
+    arrived = arrived_from_record(record)
+    return None if arrived is None or _REFUSED in json.loads(message["Body"]) else arrived
 
 
 def submission_to_body(submission: Submission) -> str:
