@@ -20,6 +20,7 @@ from infra.context import ROOT
 LAST_FIRST = ("Observability", "Api", "Workers", "Core", "Data")
 _GONE = ("DELETE_COMPLETE", "DELETE_IN_PROGRESS")
 _OUT = ROOT / "cdk.out"
+_BASE = re.compile(r'"TICKWRIGHT_EPOCH_BASE\\?": ?\\?"(\d+)')
 _IMPORT = re.compile(r'"Fn::ImportValue":\s*"([^"]+)"')
 
 Command = Sequence[str]
@@ -28,19 +29,21 @@ Run = Callable[[Command], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployed:
-    """What is there: stacks of the stage, the newest first, and the names of what they show."""
+    """What is there: stacks of the stage, the newest first, the names of what they show, and where epochs begin."""
 
     stacks: tuple[str, ...]
     exports: frozenset[str]
+    epoch_base: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Stacks to delete and then to deploy, each in order. `lacking`: why neither can be done."""
+    """Stacks to delete and then to deploy, each in order. `lacking`, `base_falls`: why neither can be done."""
 
     delete: tuple[str, ...]
     deploy: tuple[str, ...]
     lacking: tuple[str, ...]
+    base_falls: bool = False
 
 
 def is_of(stage: str, stack: str) -> bool:
@@ -69,7 +72,13 @@ def plan(stage: str, *, templates: Mapping[str, str], deployed: Deployed) -> Pla
         delete=tuple(stack for stack in deployed.stacks if stack not in templates),
         deploy=tuple(name for name in names if name in templates),
         lacking=tuple(sorted(wanted - deployed.exports)),
+        base_falls=base_in(templates.values()) < deployed.epoch_base,
     )
+
+
+def base_in(texts: Iterable[str]) -> int:
+    """The epoch base that templates, or what a deployed stack says of itself, tell the functions: 0 before bases."""
+    return max((int(base) for text in texts for base in _BASE.findall(text)), default=0)
 
 
 def deploy_command(stack: str) -> Command:
@@ -95,8 +104,14 @@ def _read(stage: str) -> dict[str, str]:
 def _deployed(client: Any, stage: str) -> Deployed:  # noqa: ANN401 - botocore makes its clients at run time
     pages = client.get_paginator("describe_stacks").paginate()
     exports = (one["Name"] for page in client.get_paginator("list_exports").paginate() for one in page["Exports"])
-    stacks = stacks_of(stage, (one for page in pages for one in page["Stacks"]))
-    return Deployed(stacks=stacks, exports=frozenset(exports))
+    described = [one for page in pages for one in page["Stacks"]]
+    said = (
+        output["OutputValue"]
+        for one in described
+        if is_of(stage, one["StackName"])
+        for output in one.get("Outputs", ())
+    )
+    return Deployed(stacks=stacks_of(stage, described), exports=frozenset(exports), epoch_base=base_in(said))
 
 
 def _run(command: Command) -> None:
@@ -119,6 +134,9 @@ def main(stage: str) -> int:
         _say(
             ("This version uses what the deployed one no longer shows; docs/deploy.md says what to do:", *todo.lacking)
         )
+        return 1
+    if todo.base_falls:
+        _say(("The epoch_base of this version is lower than the deployed one: set it to that in infra/settings.py.",))
         return 1
     _say((*(f"delete {stack}" for stack in todo.delete), *(f"deploy {stack}" for stack in todo.deploy)))
 

@@ -72,6 +72,10 @@ _STEPS = (
 )
 
 
+# The lease of a bucket says above which epoch whoever claims has to hand them out.
+_NOTED_BASE = (Grant(Resource.CONTROL, (_GET,), keys=("BUCKET#",)),)
+
+
 # Claim, end, settle: whoever gives executions to workers.
 def _moves(*more_of_executions: str) -> tuple[Grant, ...]:
     return (
@@ -90,6 +94,7 @@ _ATTEMPTS = (
     # secret was rotated. Keys, leases and orders are in this table too: who runs tenants' code must not reach them.
     Grant(Resource.CONTROL, (_PUT,), keys=("LOG#",)),
     Grant(Resource.CONTROL, (_GET,), keys=("PAYLOAD#", "TENANT#")),
+    *_NOTED_BASE,
 )
 
 GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
@@ -150,6 +155,7 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             # that the same claim again is answered alike. Seats for claims that wait: looked through, taken and left.
             Grant(Resource.CONTROL, (_GET,), keys=("PAYLOAD#", "TENANT#")),
             Grant(Resource.CONTROL, (_QUERY, _PUT), keys=("TENANT#",)),
+            *_NOTED_BASE,
             # It receives for the tenants' machines.
             Grant(
                 Resource.POOL_QUEUES,

@@ -220,6 +220,7 @@ def lease_changes(draw: st.DrawFn) -> tuple[BucketLease | None, Any]:
         rvn=draw(st.sampled_from(["rvn-a", "rvn-b"])),
         drained=draw(st.booleans()),
         tzdata=draw(st.sampled_from(["", "2026.2"])),
+        epoch_base=Epoch(draw(st.sampled_from([0, 50_000]))),
     )
     takes = st.builds(
         TakeBucket,
@@ -227,6 +228,7 @@ def lease_changes(draw: st.DrawFn) -> tuple[BucketLease | None, Any]:
         owner=st.just("loop-3"),
         rvn=st.sampled_from(["rvn-a", "rvn-c"]),
         seen_rvn=st.sampled_from([None, "rvn-a", "rvn-b"]),
+        epoch_base=st.sampled_from([Epoch(0), Epoch(50_000)]),
     )
     renews = st.builds(
         RenewBucket,

@@ -147,9 +147,10 @@ def patterns_of(statement: Mapping[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("function", ["worker", "fargate"])
 def test_whoever_runs_handlers_can_change_no_key_lease_or_order(prod: Templates, function: str) -> None:
-    """They put the logs of attempts, and read the payloads of executions and what is their tenants'."""
+    """They put logs of attempts; they read executions' payloads, what is tenants', and where epochs begin."""
     assert reach_in_control(prod, function) == {
         ("dynamodb:PutItem", "LOG#*"),
+        ("dynamodb:GetItem", "BUCKET#*"),
         ("dynamodb:GetItem", "PAYLOAD#*"),
         ("dynamodb:GetItem", "TENANT#*"),
     }
@@ -181,8 +182,9 @@ def test_what_a_watch_reads_together_is_granted_together() -> None:
 
 
 def test_whoever_claims_for_tenants_reaches_what_is_theirs_alone(prod: Templates) -> None:
-    """Pools, notes and seats, and the payloads that executions have; no key, no lease, no order and no log."""
+    """Pools, notes and seats, executions' payloads, and where epochs begin; no key, no order and no log."""
     assert reach_in_control(prod, "claim") == {
+        ("dynamodb:GetItem", "BUCKET#*"),
         ("dynamodb:GetItem", "PAYLOAD#*"),
         ("dynamodb:GetItem", "TENANT#*"),
         ("dynamodb:Query", "TENANT#*"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from infra.app import STACKS
 from infra.policy.templates import Templates
-from infra.rollback import LAST_FIRST, Command, Deployed, deploy_command, go_back, plan, stacks_of
+from infra.rollback import LAST_FIRST, Command, Deployed, base_in, deploy_command, go_back, plan, stacks_of
 
 _STACKS = tuple(f"Tickwright-prod-{name}" for name in ("Data", "Core", "Workers", "Api", "Observability"))
 
@@ -92,6 +93,32 @@ def test_what_is_no_longer_shown_is_said_before_anything_is_done(prod: Templates
     todo = plan("prod", templates=texts_of(prod), deployed=Deployed(stacks=_STACKS[::-1], exports=shown - {lost}))
 
     assert todo.lacking == (lost,)
+
+
+@pytest.mark.sem("SEM-EPOCH-3")
+def test_a_base_is_not_lowered_by_going_back(prod: Templates) -> None:
+    """A version from before a recovery has the settings of before."""
+    texts = texts_of(prod)
+    raised = {
+        stack: text.replace('"TICKWRIGHT_EPOCH_BASE": "0"', '"TICKWRIGHT_EPOCH_BASE": "50000"')
+        for stack, text in texts.items()
+    }
+    before_bases = {stack: text.replace("TICKWRIGHT_EPOCH_BASE", "OTHER") for stack, text in texts.items()}
+    deployed = Deployed(stacks=_STACKS[::-1], exports=shown_by(prod), epoch_base=50_000)
+
+    falls = [plan("prod", templates=each, deployed=deployed).base_falls for each in (texts, before_bases, raised)]
+
+    assert falls == [True, True, False]
+    assert not plan("prod", templates=texts, deployed=replace(deployed, epoch_base=0)).base_falls
+
+
+def test_the_deployed_base_is_what_core_says_of_itself() -> None:
+    """As its output has it, once CloudFormation has put it together."""
+    said = json.dumps({"TICKWRIGHT_STAGE": "prod", "TICKWRIGHT_EPOCH_BASE": "150000"})
+
+    assert base_in([json.dumps({"TICKWRIGHT_EPOCH_BASE": "50000"}), said, "https://example.com"]) == 150_000
+    assert base_in([said.replace(" ", "")]) == 150_000
+    assert base_in(["https://example.com"]) == 0
 
 
 def test_the_tables_are_never_among_what_goes(prod: Templates) -> None:

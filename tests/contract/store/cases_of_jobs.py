@@ -206,6 +206,13 @@ OF_OTHERS = (
         again=True,
     ),
     Case(
+        name="take a bucket above a base",
+        change=TakeBucket(bucket=3, owner="loop-2", rvn=an_id(21), seen_rvn=LEASE.rvn, epoch_base=Epoch(50_000)),
+        accepts=LEASE,
+        refuses=(replace(LEASE, rvn=an_id(22)),),
+        again=True,
+    ),
+    Case(
         name="take a bucket that stood still",
         change=TakeBucket(bucket=3, owner="loop-2", rvn=an_id(21), seen_rvn=LEASE.rvn),
         accepts=LEASE,

@@ -44,6 +44,7 @@ class EventName(Enum):
     BUCKET_TAKEN = "bucket_taken"
     BUCKET_LOST = "bucket_lost"
     BUCKETS_COUNTED = "buckets_counted"  # each minute, by a scheduler; measurements: served (each look counts), held
+    BASE_LOWERED = "base_lowered"  # of the settings, below one that was in force, and not gone by; labels: ours, noted
     ATTEMPT_BROKE = "attempt_broke"  # a bug of ours inside a worker: the hint comes again; label: fault
     LOOP_BROKE = "loop_broke"  # a bug of ours inside a loop: that bucket waits, the others go on; label: fault
     PLACES_COUNTED = "places_counted"  # on a machine of the fleet; measurements: atWork, placesTakenPercent

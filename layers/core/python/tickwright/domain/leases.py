@@ -15,6 +15,7 @@ class BucketLease:
     """The record of one bucket. `rvn` is fresh at each write: a record that stands still belongs to the dead.
 
     `tzdata`: the zone rules by which each of the bucket's heads was aimed; others may have been found by older ones.
+    `epoch_base`: the highest of all who have taken it (SEM-EPOCH-3).
     """
 
     bucket: int
@@ -23,25 +24,42 @@ class BucketLease:
     rvn: str
     drained: bool = False  # handed over cleanly: nothing of its last minutes needs to be resolved
     tzdata: str = ""
+    epoch_base: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeBucket:
-    """Take a bucket that was never owned, was given up, or whose record stood still for a whole lease."""
+    """Take a bucket that was never owned, was given up, or whose record stood still for a whole lease.
+
+    `epoch_base`: no lower than that of the record as it was seen.
+    """
 
     bucket: int
     owner: str
     rvn: str
     seen_rvn: str | None
+    epoch_base: Epoch = Epoch(0)  # noqa: RUF009 - a NewType over int is an immutable default
 
     def decide(self, old: BucketLease | None) -> BucketLease | None:
         """The record as it was seen."""
         if (None if old is None else old.rvn) != self.seen_rvn:
             return None
         if old is None:
-            return BucketLease(bucket=self.bucket, owner=self.owner, lease_epoch=Epoch(1), rvn=self.rvn)
-        epoch = Epoch(old.lease_epoch + 1)
-        return replace(old, owner=self.owner, lease_epoch=epoch, rvn=self.rvn, drained=False)
+            return BucketLease(
+                bucket=self.bucket,
+                owner=self.owner,
+                lease_epoch=Epoch(1),
+                rvn=self.rvn,
+                epoch_base=self.epoch_base,
+            )
+        return replace(
+            old,
+            owner=self.owner,
+            lease_epoch=Epoch(old.lease_epoch + 1),
+            rvn=self.rvn,
+            drained=False,
+            epoch_base=self.epoch_base,
+        )
 
     def mine(self, old: BucketLease) -> bool:
         """The rvn is fresh for each write."""

@@ -1,6 +1,6 @@
 """Claim: give an execution to one worker, or say why not and what to do with the hint.
 
-Promises: SEM-LEASE-1, SEM-LEASE-2.
+Promises: SEM-LEASE-1, SEM-LEASE-2, SEM-EPOCH-3.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from tickwright.domain.transitions import State
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.store import Applied, Outcome, Refused, Unknown
 from tickwright.services.end import expire, reap
+from tickwright.services.eras import in_force
 from tickwright.services.kit import Kit
 from tickwright.services.settle import settle
 
@@ -58,6 +59,7 @@ class Wanted:
 
 async def claim(kit: Kit, wanted: Sequence[Wanted], worker: WorkerId) -> Sequence[Claimed | Over | NotNow]:
     """Try to claim each; a refused claim says why, and repairs what it finds broken."""
+    kit = await in_force(kit)
     sent_ms = kit.clock.monotonic_ms()
     changes = [_claim_of(kit, one, worker) for one in wanted]
     outcomes = await kit.store.write_each(changes) if len(changes) > 1 else [await kit.store.write(changes[0])]

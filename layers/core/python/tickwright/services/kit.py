@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from tickwright.domain import limits
 from tickwright.domain.epochs import FIRST_ERA, Era
 from tickwright.domain.events import EventName, Happening
+from tickwright.domain.ids import Epoch
 from tickwright.domain.limits import Durations
 from tickwright.ports.clock import Clock
 from tickwright.ports.entropy import Entropy
@@ -13,11 +14,19 @@ from tickwright.ports.store import Store
 from tickwright.ports.telemetry import Telemetry
 
 
+@dataclass(slots=True)
+class NotedBase:
+    """The highest epoch base that a process has found noted; None: it has not asked yet (services/eras.py)."""
+
+    base: Epoch | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
     """The ports in one hand. `buckets` is the count for what is written from now on; the loops read `buckets_read`.
 
-    `served`: how many they read, where that is more. `era`: which epochs this installation hands out.
+    `served`: how many they read, where that is more. `era`: which epochs this installation hands out, as its settings
+    say; `noted`: what the process has learnt besides, None where the settings are all there is.
     """
 
     store: Store
@@ -29,6 +38,7 @@ class Kit:
     buckets: int = 16
     served: int = 0
     era: Era = FIRST_ERA
+    noted: NotedBase | None = None
     retention_s: int = limits.RETENTION_S_DEFAULT
 
     @property

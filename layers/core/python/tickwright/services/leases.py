@@ -53,7 +53,11 @@ async def take(kit: Kit, leases: Leases, bucket: int, *, patience_ms: int = 0) -
     if seen is not None and not _may_take(kit, leases, seen, at_ms, patience_ms):
         return False
     change = TakeBucket(
-        bucket=bucket, owner=leases.owner, rvn=kit.entropy.token(), seen_rvn=None if seen is None else seen.rvn
+        bucket=bucket,
+        owner=leases.owner,
+        rvn=kit.entropy.token(),
+        seen_rvn=None if seen is None else seen.rvn,
+        epoch_base=kit.era.base if seen is None else max(kit.era.base, seen.epoch_base),
     )
     outcome = await kit.store.write(change)
     if not isinstance(outcome, Applied):

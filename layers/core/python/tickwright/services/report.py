@@ -33,6 +33,7 @@ from tickwright.domain.transitions import State
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import Applied, Outcome
 from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_key_for
+from tickwright.services.eras import in_force
 from tickwright.services.jobs import get_execution
 from tickwright.services.kit import Kit
 from tickwright.services.run_logs import keep_log, shown_result
@@ -153,7 +154,7 @@ async def _write_result(
                 return await _fail(kit, execution, later, now), EventName.EXECUTION_RETRYING
             return await _put_off(kit, execution, later, now, asked=result), EventName.EXECUTION_RETRYING
         case NotRun():
-            later = after_giving_back(result, execution, now=now, era=kit.era)
+            later = after_giving_back(result, execution, now=now, era=(await in_force(kit)).era)
             return await _put_off(kit, execution, later, now), EventName.EXECUTION_GIVEN_BACK
         case HandedOver():
             return await _hand_over(kit, execution, now, lease_until), EventName.EXECUTION_HANDED_OVER

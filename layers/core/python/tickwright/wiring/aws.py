@@ -27,7 +27,7 @@ from tickwright.domain.ids import Epoch
 from tickwright.domain.lanes import Lane
 from tickwright.ports.queue import Received
 from tickwright.ports.runner import Runner
-from tickwright.services.kit import Kit
+from tickwright.services.kit import Kit, NotedBase
 from tickwright.services.webhook_secrets import SecretsInUse
 from tickwright.settings import Settings, from_environment
 from tickwright.wiring.targets import aws_runners
@@ -66,6 +66,7 @@ def kit_from(settings: Settings) -> Kit:
         buckets=settings.buckets,
         served=settings.buckets_served,
         era=Era(base=Epoch(settings.epoch_base)),
+        noted=NotedBase(),
     )
 
 

@@ -20,7 +20,7 @@ from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE
 from tickwright.ports.runner import Able, Runner
 from tickwright.ports.telemetry import Telemetry
-from tickwright.services.kit import Kit
+from tickwright.services.kit import Kit, NotedBase
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
 
@@ -68,6 +68,7 @@ async def embedded_kit(
             durations=limits.STANDARD if scale == 1.0 else limits.STANDARD.scaled(scale),
             buckets=buckets,
             era=era,
+            noted=NotedBase(),
         )
     finally:
         await database.close()

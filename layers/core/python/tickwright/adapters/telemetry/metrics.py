@@ -55,6 +55,7 @@ OF_TROUBLE = {
     EventName.LOOP_BROKE: _BUG,
     EventName.TICK_POISONED: _BUG,
     EventName.SCHEDULE_DISAGREEMENT: _BUG,
+    EventName.BASE_LOWERED: _BUG,  # of whoever deployed: it is put right in the settings
     EventName.STORE_FAULT: _FAULT,
     EventName.QUEUE_FAULT: _FAULT,
     # Since SQS leaves a message out of its ages that has come a few times and was not deleted.

@@ -13,7 +13,8 @@ TAKE_NEW_BUCKET = Write(
 TAKE_BUCKET = Write(
     says="Take a bucket whose record stood still while the taker watched it: any write of its owner changes the rvn.",
     condition="#rvn = :seenRvn",
-    update="SET #owner = :owner, #leaseEpoch = #leaseEpoch + :one, #rvn = :rvn, #drained = :false",
+    update="SET #owner = :owner, #leaseEpoch = #leaseEpoch + :one, #rvn = :rvn, #drained = :false, "
+    "#epochBase = :epochBase",
 )
 RENEW_BUCKET = Write(
     says="Only the holder of this epoch keeps a bucket.",

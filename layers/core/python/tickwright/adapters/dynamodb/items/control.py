@@ -23,6 +23,7 @@ _LEASE = Shape(
         Field("rvn", "rvn", TEXT),
         Field("drained", "drained", FLAG),
         Field("tzdata", "tzdata", Codec(wire.text, wire.as_text, absent="")),
+        Field("epoch_base", "epochBase", Codec(wire.number, wire.as_number, absent=0)),
     ),
 )
 _API_KEY = Shape(

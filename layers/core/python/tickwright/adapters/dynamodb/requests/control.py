@@ -26,6 +26,7 @@ def take_bucket(change: TakeBucket) -> Request:
         "owner": wire.text(change.owner),
         "rvn": wire.text(change.rvn),
         "seenRvn": wire.text(change.seen_rvn),
+        "epochBase": wire.number(change.epoch_base),
     }
     return _of_lease(change.bucket, expressions.TAKE_BUCKET, values)
 
