@@ -84,6 +84,9 @@ class Settings:
     buckets_served: int = 0
     # Where the epochs of this installation begin: with each recovery as many higher as the one before may have used.
     epoch_base: int = 0
+    # Rules, mappings and machines are off, and all else is there: an old installation, and a new one that is looked at
+    # before it begins.
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what AWS would refuse an hour later, or what would starve a lane."""

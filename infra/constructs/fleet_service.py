@@ -54,7 +54,7 @@ class FleetService(Construct):
         self._service_settings = ground.settings.fleet.services[construct_id]
         self.log_group = own_log_group(self, "Logs", settings=ground.settings)
         self.service = self._service(self._definition())
-        if ground.settings.fleet.scales:
+        if ground.settings.fleet.scales and not ground.settings.stopped:
             lanes = ground.settings.fleet.worked_off_by(construct_id)
             scale(
                 self,
@@ -154,7 +154,7 @@ class FleetService(Construct):
             "Service",
             cluster=self._ground.cluster,
             task_definition=definition,
-            desired_count=None if self._ground.settings.fleet.scales else self._service_settings.machines_min,
+            desired_count=self._machines(),
             capacity_provider_strategies=list(_strategies(self._service_settings)),
             platform_version=_PLATFORM,
             assign_public_ip=network.public_addresses,
@@ -170,6 +170,12 @@ class FleetService(Construct):
             enable_ecs_managed_tags=True,
             propagate_tags=ecs.PropagatedTagSource.SERVICE,
         )
+
+    def _machines(self) -> int | None:
+        """None where their number follows the work: a deployment must not set it back."""
+        if self._ground.settings.stopped:
+            return 0
+        return None if self._ground.settings.fleet.scales else self._service_settings.machines_min
 
 
 def _strategies(settings: ServiceSettings) -> list[ecs.CapacityProviderStrategy]:

@@ -18,13 +18,16 @@ EVENT_AGE_S_MAX = 60
 class MinuteRule(Construct):
     """Invokes the function each minute once per slot, with {"slot": i, "slots": n}; never again for the same minute."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, function: lambda_.IFunction, slots: int) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, function: lambda_.IFunction, slots: int, stopped: bool
+    ) -> None:
         super().__init__(scope, construct_id)
         for first in range(0, slots, TARGETS_PER_RULE):
             rule = events.Rule(
                 self,
                 f"Rule{first // TARGETS_PER_RULE}",
                 description=f"Wakes slots {first} to {min(first + TARGETS_PER_RULE, slots) - 1} of {slots}",
+                enabled=not stopped,
                 schedule=events.Schedule.rate(cdk.Duration.minutes(1)),
             )
             for slot in range(first, min(first + TARGETS_PER_RULE, slots)):

@@ -114,6 +114,7 @@ class ApiStack(cdk.Stack):
             "IntakeMapping",
             target=intake.entry,
             event_source_arn=parts.queues.intake.queue_arn,
+            enabled=not self._settings.stopped,
             batch_size=LANDED_TOGETHER,
             max_batching_window=cdk.Duration.seconds(0),
             max_concurrency=LANDINGS_AT_ONCE,

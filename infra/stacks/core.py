@@ -85,7 +85,13 @@ class CoreStack(cdk.Stack):
             settings=settings,
             parts=self.parts,
         )
-        MinuteRule(self, "SchedulerMinute", function=scheduler.entry, slots=settings.scheduler_slots)
+        MinuteRule(
+            self,
+            "SchedulerMinute",
+            function=scheduler.entry,
+            slots=settings.scheduler_slots,
+            stopped=settings.stopped,
+        )
         watch = ServiceFunction(
             self,
             "Watch",
@@ -93,7 +99,7 @@ class CoreStack(cdk.Stack):
             settings=settings,
             parts=self.parts,
         )
-        MinuteRule(self, "WatchMinute", function=watch.entry, slots=1)
+        MinuteRule(self, "WatchMinute", function=watch.entry, slots=1, stopped=settings.stopped)
         return scheduler, watch
 
     def _say_environment(self, settings: Settings) -> None:

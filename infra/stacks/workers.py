@@ -46,6 +46,7 @@ class WorkersStack(cdk.Stack):
                 f"{lane.capitalize()}Mapping",
                 target=worker.entry,
                 event_source_arn=parts.queues.lanes[lane].queue_arn,
+                enabled=not settings.stopped,
                 batch_size=BATCH_SIZE,
                 max_batching_window=cdk.Duration.seconds(BATCH_WINDOW_S),
                 max_concurrency=settings.lane_concurrency.get(lane),

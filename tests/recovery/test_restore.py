@@ -3,18 +3,21 @@
 import pytest
 
 from tests.recovery.places import Installations, Place, embedded
+from tests.recovery.test_deletion import OTHER, deleted
 from tests.support.builders import TENANT
 from tests.support.steps import MINUTE
+from tickwright.api.keys import make_key
 from tickwright.domain.attempts import Success
 from tickwright.domain.changes.executions import Insert
 from tickwright.domain.epochs import FIRST_ERA
 from tickwright.domain.executions import Execution
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
+from tickwright.domain.tenants import Scope
 from tickwright.domain.transitions import State
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.services.pools import put_pool
-from tickwright.services.relist import relist
+from tickwright.services.relist import deleted_since, relist
 from tickwright.services.report import heartbeat, report, report_success
 
 
@@ -193,3 +196,19 @@ async def test_relisting_twice_beside_the_loops_changes_nothing() -> None:
         starts = [(start.execution_id, start.epoch) for start in world.runner.starts]
         assert {row.state for row in rows} == {State.SUCCEEDED}
         assert len(set(starts)) == len(starts) == len(rows)
+
+
+@pytest.mark.sem("SEM-RECOVERY-1")
+async def test_tenants_that_were_deleted_since_the_copy_are_named(installations: Installations) -> None:
+    """They stand again in it, with keys that work; one that was gone before and has come again is not meant."""
+    first, second = installations.first, installations.second
+    for tenant_id in (TENANT, OTHER):
+        await make_key(first.world.kit, tenant_id, scopes=[Scope.JOBS_READ], label="")
+    await deleted(first, OTHER)
+    await make_key(first.world.kit, OTHER, scopes=[Scope.JOBS_READ], label="")
+    await installations.copied()
+    before = await deleted_since(second.whole, first.whole)
+
+    await deleted(first, TENANT)
+
+    assert (before, await deleted_since(second.whole, first.whole)) == ([], [TENANT])

@@ -1,4 +1,4 @@
-"""`recovery relist`: after an installation was set up on a copy of tables.
+"""`recovery relist`, `recovery deleted`: after an installation was set up on a copy of tables.
 
 Must not know how anything is looked for. Handbook: docs/recovery.md. Promise: SEM-RECOVERY-1.
 """
@@ -9,10 +9,12 @@ from argparse import ArgumentParser, Namespace
 
 from tickwright.domain.instants import Instant, from_rfc3339
 from tickwright.operator.commands import Command
-from tickwright.services.relist import relist
+from tickwright.services.relist import deleted_since, relist
 from tickwright.wiring.operator import Installed
+from tickwright.wiring.operator import installed as found_at
 
 BASE_TOO_LOW = 1
+SOME_STAND_AGAIN = 1
 
 
 def instant(text: str) -> Instant:
@@ -58,11 +60,34 @@ async def _relist(installed: Installed, asked: Namespace) -> int:
     return BASE_TOO_LOW
 
 
+def _add_deleted(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--old-stage",
+        required=True,
+        metavar="STAGE",
+        help="the installation that the copy was made of, in this account and region",
+    )
+
+
+async def _deleted(installed: Installed, asked: Namespace) -> int:
+    """A line for each tenant that is to be deleted here; 1 where there is one."""
+    there = await deleted_since(installed.whole, found_at(asked.old_stage).whole)
+    for tenant_id in there:
+        print(tenant_id)
+    return SOME_STAND_AGAIN if there else 0
+
+
 COMMANDS = (
     Command(
         words=("recovery", "relist"),
         says="put on the journal again what a copy of tables has unfinished",
         arguments=_add_relist,
         does=_relist,
+    ),
+    Command(
+        words=("recovery", "deleted"),
+        says="name the tenants that stand again here and were deleted in the installation before",
+        arguments=_add_deleted,
+        does=_deleted,
     ),
 )

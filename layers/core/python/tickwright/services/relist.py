@@ -47,18 +47,33 @@ async def relist(kit: Kit, whole: Whole, point: Instant) -> Relisted:
     done = Relisted()
     await _relist_executions(kit, whole, done)
     await _relist_heads(kit, whole, done, Instant(point - limits.COPY_SKEW_MS))
-    await _find_tenants(whole, done)
+    await _find_tenants(whole, done.tenants)
     for tenant_id in sorted(done.tenants):
         done.pools += await _prepare_pools(kit, tenant_id)
     return done
 
 
-async def _find_tenants(whole: Whole, done: Relisted) -> None:
+async def deleted_since(whole: Whole, old: Whole) -> Sequence[TenantId]:
+    """Tenants of a copy whose deletion was begun, or went on, in the tables that it was made of.
+
+    By its record, which stays for a month: one that is the same here was over when the copy was made.
+    """
+    tenants = set[TenantId]()
+    await _find_tenants(whole, tenants)
+    found = [(tenant_id, await old.deletion(tenant_id)) for tenant_id in sorted(tenants)]
+    return [
+        tenant_id
+        for tenant_id, deletion in found
+        if deletion is not None and deletion != await whole.deletion(tenant_id)
+    ]
+
+
+async def _find_tenants(whole: Whole, tenants: set[TenantId]) -> None:
     """Those too that have keys and pools and no job."""
     after_key: str | None = None
     while True:
         page = await whole.every_tenant_eventually(limit=_PAGE, after_key=after_key)
-        done.tenants |= set(page.items)
+        tenants |= set(page.items)
         if (after_key := page.next_key) is None:
             return
 
