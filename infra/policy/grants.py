@@ -109,9 +109,15 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE)),
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
             Grant(Resource.JOURNAL, (_PUT,)),
-            # Names, idempotency records, keys: a transaction that was refused reads them again together.
-            # A tenant's calendars are queried, to be listed and to be counted.
-            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _QUERY, _PUT, _UPDATE)),
+            # What lies under tenants (names, idempotency records, calendars, pools, rotations), payloads of runs, and
+            # orders: some stand in one transaction, and are read together after it. No API key, and nobody's lease: who
+            # takes over the API makes none.
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT, _UPDATE), keys=("PAYLOAD#", "REDRIVES", "TENANT#")),
+            Grant(Resource.CONTROL, (_QUERY,), keys=("REDRIVES", "TENANT#")),
+            # What attempts said: shown, and put for tenants' own machines.
+            Grant(Resource.CONTROL, (_QUERY, _PUT), keys=("LOG#",)),
+            # The map of everybody's ticks counts all buckets that were ever served.
+            *_NOTED_BASE,
             Grant(Resource.LANES, ("sqs:SendMessage",)),
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
             # It makes the queues of tenants' pools, counts what they hold, and removes those of a pool that is deleted.
@@ -137,6 +143,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             # Names, idempotency records, calendars and pools of the tenant: no key, and nobody's lease.
             Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT), keys=("TENANT#",)),
             *_SEND,
+            # What was due once and lands after its time has a run that is dead, and its letter is sent.
+            _BURY,
             Grant(
                 Resource.INTAKE,
                 (
@@ -166,7 +174,7 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
             _BURY,
         ),
-        "authorizer": (Grant(Resource.CONTROL, (_GET,)),),
+        "authorizer": (Grant(Resource.CONTROL, (_GET,), keys=("KEY#",)),),
         "scheduler": (
             Grant(Resource.JOBS_DUE, (_QUERY,)),
             # What waits for its time is let go by whoever serves its bucket.

@@ -208,8 +208,23 @@ def test_a_function_has_the_rights_of_the_table_and_no_others(prod: Templates, f
 
 
 def test_the_authorizer_can_only_look_up_a_key(prod: Templates) -> None:
-    """The function that every caller reaches unauthenticated can read one item at a time, and write nothing."""
+    """The function that every caller reaches unauthenticated can read one key at a time, and write nothing."""
     assert granted(prod, "authorizer") == {("dynamodb:GetItem", "Control")}
+    assert reach_in_control(prod, "authorizer") == {("dynamodb:GetItem", "KEY#*")}
+
+
+@pytest.mark.parametrize("function", sorted(GRANTS.keys() - {"authorizer"}))
+def test_nobody_but_the_authorizer_reaches_an_api_key(prod: Templates, function: str) -> None:
+    """Keys are made and revoked by operators: whoever takes over a function lets nobody in."""
+    assert not {pattern for _, pattern in reach_in_control(prod, function) if "KEY#x".startswith(pattern.rstrip("*"))}
+
+
+def test_the_api_writes_nothing_of_the_loops(prod: Templates) -> None:
+    """It reads the leases of buckets, to know how many there are, and what attempts said."""
+    reached = reach_in_control(prod, "api")
+
+    assert {action for action, pattern in reached if pattern == "BUCKET#*"} == {"dynamodb:GetItem"}
+    assert {pattern for _, pattern in reached} == {"BUCKET#*", "LOG#*", "PAYLOAD#*", "REDRIVES*", "TENANT#*"}
 
 
 def test_only_the_scheduler_and_the_herd_map_read_the_due_index(prod: Templates) -> None:
