@@ -139,7 +139,8 @@ ACKNOWLEDGED = (
     Acknowledged(
         rules=("AwsSolutions-SMG4",),
         where=("Api/PageSecret",),
-        reason="It signs page tokens, which live for minutes and open nothing: a new one is made by replacing it.",
+        reason="It signs page tokens, which live for minutes, and the ids of jobs that are accepted while the store is"
+        " away follow from it: another one, in an outage, tells a repeat another id. Nothing is opened with it.",
     ),
     Acknowledged(
         rules=("AwsSolutions-SMG4",),
