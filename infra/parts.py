@@ -3,7 +3,6 @@
 Must not know which function gets what. Passed between stacks as constructs, never as names.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -94,9 +93,8 @@ class Parts:
 
     def environment_of_targets(self, settings: Settings) -> dict[str, str]:
         """What whoever takes jobs, and whoever runs them, gets besides; the key is in no template."""
-        allowed = {tenant: list(patterns) for tenant, patterns in settings.targets.items()}
         return {
-            TARGETS: json.dumps(allowed, separators=(",", ":")),
+            TARGETS: settings.targets_text,
             WEBHOOK_KEY: self.webhook_key.secret_value.unsafe_unwrap(),
         }
 

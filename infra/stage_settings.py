@@ -3,6 +3,7 @@
 Must not know CDK. What one thing may be is checked beside it (infra/*_settings.py); here is what holds between them.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,8 +34,10 @@ EPOCH_BASE_MAX = 900_000
 CLAIM_WAIT_S_MAX = 20
 # Every claim that would wait reads the seats of its tenant.
 CLAIM_SEATS_MAX = 100
-# A function's environment holds 4 KB in all, names and secrets among them.
-TARGETS_CHARS_MAX = 1_800
+# A function's environment holds 4 KB in all, as JSON: 2,700 characters of the API's are names, addresses, secrets and
+# the cache's address, and each service of the fleet adds the name of its log group (tests/infra/test_environment.py).
+ENVIRONMENT_ROOM, LOG_GROUP_CHARS = 1_350, 85
+STATUS_CACHE_CHARS_MAX = 100
 ARN_COLONS = 5
 # How a pattern begins that names handlers and no resource.
 HANDLERS = "python:"
@@ -102,6 +105,7 @@ class Settings:
         assert 1 <= self.claim_seats <= CLAIM_SEATS_MAX
         assert self.scheduler.timeout_s >= SCHEDULER_TIMEOUT_S_MIN
         assert self.status_cache.partition("://")[0] in {"", "rediss", "valkeys"}  # over the open network
+        assert len(self.status_cache) <= STATUS_CACHE_CHARS_MAX
         for function in self.functions.values():
             assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
         assert self.fleet.lanes == set(LANES)
@@ -121,6 +125,11 @@ class Settings:
             "watch": self.watch,
             "worker": self.worker,
         }
+
+    @property
+    def targets_text(self) -> str:
+        """The allowed targets as the functions are told them."""
+        return json.dumps({tenant: list(these) for tenant, these in self.targets.items()}, separators=(",", ":"))
 
     def _check_reservations(self) -> None:
         """A reservation below what the lanes or slots may ask for turns into throttles that burn receive counts."""
@@ -143,7 +152,9 @@ class Settings:
             assert not any("*" in part or "?" in part for part in place), arn
             assert not resource.startswith("*"), arn
         assert all(":iam::" in arn for arn in self.target_roles)
-        assert sum(len(pattern) for pattern in patterns) <= TARGETS_CHARS_MAX
+        # As the environment's own JSON has it: with tenants' names, and each quotation mark twice.
+        named = LOG_GROUP_CHARS * len(self.fleet.services)
+        assert len(json.dumps(self.targets_text)) + named <= ENVIRONMENT_ROOM, "too many targets for an environment"
 
     def _check_alarms(self) -> None:
         """Of lanes that exist; a hint that waits while its run goes on, or until its time, is no news."""
