@@ -19,6 +19,8 @@ from infra.policy.runbook import Runbook
 
 _SILENT_MINUTES = 3
 _WATCH_SILENT_MINUTES = 5
+# Of each bucket, by whichever scheduler has it.
+_LOOKS_A_MINUTE = 60
 
 
 def ring_for_functions(alarms: Alarms, settings: AlarmSettings, functions: Iterable[ServiceFunction]) -> None:
@@ -40,14 +42,20 @@ def ring_for_functions(alarms: Alarms, settings: AlarmSettings, functions: Itera
         )
 
 
-def ring_for_loops(alarms: Alarms, *, stage: str, watch: ServiceFunction) -> None:
-    """What has to be heard each minute: that the scheduler serves buckets, and that the watch is started."""
+def ring_for_loops(alarms: Alarms, *, stage: str, watch: ServiceFunction, buckets: int) -> None:
+    """What has to be heard each minute: that schedulers serve their buckets, and that the watch is started."""
     served = measures.own("BucketsServed", stage=stage, statistic="Sum")
     alarms.ring(
         "SchedulerSilent",
-        Condition(metric=served, threshold=1, of=_SILENT_MINUTES, periods=_SILENT_MINUTES, below=True),
+        Condition(
+            metric=served,
+            threshold=buckets * _LOOKS_A_MINUTE // 2,
+            of=_SILENT_MINUTES,
+            periods=_SILENT_MINUTES,
+            below=True,
+        ),
         runbook=Runbook.SCHEDULER_IS_SILENT,
-        says=f"No scheduler has looked at a bucket for {_SILENT_MINUTES} minutes: nothing is fired.",
+        says=f"For {_SILENT_MINUTES} minutes schedulers have looked at less than half of the buckets, or at none.",
     )
     started = watch.function.metric_invocations(period=MINUTE)
     alarms.ring(

@@ -178,6 +178,21 @@ def test_silence_rings_where_something_has_to_be_heard_and_nowhere_else(prod: Te
     assert {missing[name] for name in set(missing) - breaching} == {"notBreaching"}
 
 
+def test_buckets_that_nobody_serves_are_heard_beside_one_that_somebody_does(synthesise: Synthesise) -> None:
+    """A look at each bucket a second: fifteen of sixteen that are silent leave sixty a minute."""
+    settings = replace(STAGES["prod"], buckets_served=64)
+    alarm = alarms_of(synthesise(settings))["SchedulerSilent"]
+    served_by = {buckets: 60 * buckets for buckets in (1, 31, 33, 64)}
+
+    assert alarm["ComparisonOperator"] == "LessThanThreshold"
+    assert {buckets: looks < alarm["Threshold"] for buckets, looks in served_by.items()} == {
+        1: True,
+        31: True,
+        33: False,
+        64: False,
+    }
+
+
 @pytest.mark.sem("SEM-INTAKE-1")
 def test_a_submission_that_comes_back_rings_though_sqs_no_longer_tells_its_age(prod: Templates) -> None:
     """By what the function says at each landing that failed: every 30 s, in each period of the alarm."""
