@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infra.policy.templates import Templates
-from infra.settings import STAGES
+from infra.settings import LANES, STAGES
 from tests.bench.sizes import size_of
 from tools.cost import idle, measured, page, prices, sizing, standing, tables
 from tools.cost.__main__ import main
@@ -153,6 +153,15 @@ def test_an_idle_installation_is_measured_with_the_settings_that_it_has(stage: s
     minute, settings = RECORD.idle(stage), STAGES[stage]
 
     assert (minute.buckets, minute.slots) == (settings.buckets, settings.scheduler_slots)
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_every_mapping_is_counted_with_its_pollers(stage: str) -> None:
+    """Of each lane, and of the intake: five pollers each, which wait twenty seconds at a time."""
+    assert RECORD.standing(stage)["mappings"] == len(LANES) + 1
+
+    (line,) = [line for line in idle.idle_lines(STAGES[stage], RECORD) if line.what == "SQS"]
+    assert line.how.startswith("75 empty receives")
 
 
 def test_an_alarm_is_counted_with_every_metric_that_it_reads() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from infra.fleet_settings import ServiceSettings
-from infra.settings import LANES, Settings
+from infra.settings import Settings
 from tools.cost.measured import IdleMinute, Record
 from tools.cost.prices import HOURS_A_MONTH, MINUTES_A_MONTH, SPOT_SHARE_OF_PRICE, Item, of
 
@@ -57,7 +57,7 @@ def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
             sum(minute.woken.values()) * MINUTES_A_MONTH * of(Item.TRACE),
             "where an invocation spent its time",
         ),
-        _polling(),
+        _polling(record.standing(settings.stage)["mappings"]),
         *_standing(record.standing(settings.stage)),
         *_fleet(settings),
     )
@@ -119,8 +119,9 @@ def _standing(standing: Mapping[str, int]) -> tuple[IdleLine, ...]:
     )
 
 
-def _polling() -> IdleLine:
-    a_minute = len(LANES) * _POLLERS * _POLLS_A_MINUTE
+def _polling(mappings: int) -> IdleLine:
+    """Of each lane, and of the intake."""
+    a_minute = mappings * _POLLERS * _POLLS_A_MINUTE
     dollars = a_minute * MINUTES_A_MONTH * of(Item.QUEUE)
     how = f"{a_minute} empty receives a minute of the mappings"
     return IdleLine("SQS", how, dollars, "a hint is met by a poller that waits")

@@ -38,6 +38,7 @@ def counts_of(templates: Templates) -> Mapping[str, int]:
         "secrets": _number(templates, "AWS::SecretsManager::Secret"),
         "functions": _number(templates, "AWS::Lambda::Function"),
         "queues": _number(templates, "AWS::SQS::Queue"),
+        "mappings": _number(templates, "AWS::Lambda::EventSourceMapping"),
     }
 
 
