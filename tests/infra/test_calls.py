@@ -319,7 +319,7 @@ def what_lands(installation: Installation) -> None:
     installation.calling = "api"
     api = installation.functions.module("api")
     at = api._API.kit.clock.now()  # noqa: SLF001 - the clock of the installation
-    bodies = [
+    bodies: list[dict[str, object]] = [
         {"schedule": installation.soon(20), "target": TARGET},
         {"schedule": {"cron": "0 0 1 1 *", "calendars": ["holidays"]}, "target": TARGET, "name": "landed"},
         {"schedule": {"cron": "0 0 1 1 *", "calendars": ["holidays"]}, "target": TARGET, "name": "landed"},

@@ -22,6 +22,7 @@ _NOT_HERE = frozenset(
         EventName.ATTEMPT_BROKE,
         EventName.LOOP_BROKE,
         EventName.TICK_POISONED,  # bugs: each is a violation
+        EventName.BASE_LOWERED,  # settings do not change
         EventName.JOB_AIMED_ANEW,  # zone rules do not change within a minute
         EventName.LOG_NOT_KEPT,  # runs say nothing here
         EventName.EXECUTION_LEFT,  # no run here is a thread that hears nothing
