@@ -15,7 +15,15 @@ from tests.support.loopback import stay_on_this_machine
 
 pytest_plugins = ["tests.support.emulators.fixtures"]
 
-NOT_FOR_TESTS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL")
+NOT_FOR_TESTS = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "AWS_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_ENDPOINT_URL",
+)
 FOR_TESTS = {
     # Zone rules come from the pinned tzdata package, here as in Lambda.
     "PYTHONTZPATH": "",

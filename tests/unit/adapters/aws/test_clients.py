@@ -1,11 +1,12 @@
 """Is every client made with its own timeouts and without the SDK's retries?"""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tickwright.adapters.aws.clients import CONNECTIONS, dynamodb_client, sqs_client
+from tickwright.adapters.aws.clients import CONNECTIONS, dynamodb_client, new_session, sqs_client
 
 
 @pytest.mark.parametrize(("make", "read_timeout_s"), [(dynamodb_client, 3), (sqs_client, 25)], ids=["dynamodb", "sqs"])
@@ -23,3 +24,27 @@ def test_a_client_may_be_pointed_at_a_local_engine() -> None:
     client = dynamodb_client(endpoint_url="http://127.0.0.1:8000", region="us-east-1")
 
     assert client.meta.endpoint_url == "http://127.0.0.1:8000"
+
+
+@pytest.mark.parametrize(
+    ("variables", "region"),
+    [
+        ({"AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "us-west-2"}, "eu-central-1"),
+        ({"AWS_REGION": "eu-central-1"}, "eu-central-1"),
+        ({"AWS_DEFAULT_REGION": "us-west-2"}, "us-west-2"),
+        ({}, "ap-south-1"),
+    ],
+)
+def test_a_region_is_the_one_that_cdk_would_deploy_to(
+    variables: dict[str, str], region: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """AWS_REGION, then botocore's own variable, then the profile: a key and a deletion go where the stacks are."""
+    profile = tmp_path / "config"
+    profile.write_text("[default]\nregion = ap-south-1\n", encoding="utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(profile))
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert dynamodb_client(new_session()).meta.region_name == region

@@ -6,12 +6,15 @@ Must not know an operation. boto3 is left out: it adds a third to a cold start a
 
 from botocore.client import BaseClient
 from botocore.config import Config
-from botocore.session import Session, get_session
+from botocore.session import Session
 
 CONNECT_TIMEOUT_S = 1.0  # same region: a connection takes milliseconds
 DYNAMODB_READ_TIMEOUT_S = 3.0  # its slowest answers take tens of milliseconds; a repeated write is judged, not feared
 SQS_READ_TIMEOUT_S = 25.0  # a long poll waits for up to 20 s
 CONNECTIONS = 32  # also the number of threads: one call each
+
+# botocore knows the second alone, and CDK and all other SDKs ask for the first: both act on one Region.
+_REGION = ("region", ["AWS_REGION", "AWS_DEFAULT_REGION"], None, None)
 
 
 def new_session() -> Session:
@@ -19,7 +22,7 @@ def new_session() -> Session:
 
     It makes one client at a time.
     """
-    return get_session()
+    return Session(session_vars={"region": _REGION})
 
 
 def dynamodb_client(
