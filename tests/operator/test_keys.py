@@ -74,16 +74,38 @@ def test_an_installation_that_is_not_there_is_named(
 
     said = capsys.readouterr()
     assert (status, said.out, said.err.count("\n")) == (UNREACHABLE, "", 1)
-    assert "Tickwright-nowhere-Core" in said.err
+    assert "no installation of the stage 'nowhere'" in said.err
+    assert "no stack Tickwright-nowhere-Core in us-east-1" in said.err
+
+
+@pytest.mark.slow
+def test_every_command_says_which_account_and_region_it_acts_on(
+    installation: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error, before it does anything: what is piped on stays as it is."""
+    keys("list", "--tenant", "nobody")
+
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"tickwright: the stage '{STAGE}' of account 000000000000, us-east-1\n")
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [["make"], ["make", "--tenant", "a/b"], ["make", "--tenant", "acme", "--days", "0"], ["revoke", "--tenant", "a"]],
+    ("wrong", "said"),
+    [
+        (["make"], "--tenant"),
+        (["make", "--tenant", "a b"], "'a b' is no tenant's name: letters, digits, - and _, up to 64 in all"),
+        (["make", "--tenant", "acme", "--days", "0"], "'0' is no number of days from 1 to 3650"),
+        (["make", "--tenant", "acme", "--days", "ten"], "'ten' is no number of days from 1 to 3650"),
+        (["make", "--tenant", "acme", "--scopes", "jobs:read,all"], "'all' is no scope; there are jobs:read, "),
+        (["revoke", "--tenant", "a"], "--key"),
+    ],
 )
-def test_what_no_command_takes_is_refused_before_anything_is_asked(wrong: list[str]) -> None:
-    """As any wrong option."""
+def test_what_no_command_takes_is_refused_before_anything_is_asked(
+    wrong: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what it would take."""
     with pytest.raises(SystemExit) as ended:
         keys(*wrong)
 
     assert ended.value.code == 2
+    assert said in capsys.readouterr().err

@@ -1,12 +1,12 @@
 """`python -m tickwright.operator keys make --stage dev --tenant acme`: the operator's commands, one table of them.
 
 They go to the tables with the caller's own AWS credentials and region, never through the API. The exit status is 2
-where the installation was not found or nothing could be asked. Handbook: docs/deploy.md.
+where arguments are wrong, the installation was not found or nothing could be asked. Handbook: docs/deploy.md.
 """
 
 import asyncio
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
 from tickwright.operator import intake, keys, recovery, tenants
@@ -14,12 +14,15 @@ from tickwright.operator.commands import Command
 from tickwright.wiring.operator import InstallationUnreachable, installed
 
 COMMANDS: tuple[Command, ...] = (*keys.COMMANDS, *tenants.COMMANDS, *recovery.COMMANDS, *intake.COMMANDS)
-UNREACHABLE = 2
+MISTAKEN = UNREACHABLE = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command; its exit status."""
     asked = parser().parse_args(sys.argv[1:] if arguments is None else arguments)
+    if (why := asked.command.misfit(asked)) is not None:
+        print(f"tickwright: {why}", file=sys.stderr)
+        return MISTAKEN
     try:
         return asyncio.run(_done(asked))
     except InstallationUnreachable as fault:
@@ -29,12 +32,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def _done(asked: Namespace) -> int:
     command: Command = asked.command
-    return await command.does(installed(asked.stage), asked)
+    found = installed(asked.stage)
+    print(f"tickwright: the stage {asked.stage!r} of {found.place}", file=sys.stderr)
+    return await command.does(found, asked)
 
 
 def parser() -> ArgumentParser:
     """What the table of commands takes."""
-    whole = ArgumentParser(prog="tickwright.operator", description="Operate an installation of Tickwright on AWS.")
+    whole = ArgumentParser(
+        prog="tickwright.operator",
+        description="Operate an installation of Tickwright on AWS.",
+        epilog="\n".join(("commands:", *(f"  {' '.join(one.words):20}{one.says}" for one in COMMANDS))),
+        formatter_class=RawDescriptionHelpFormatter,
+    )
     things = whole.add_subparsers(required=True, metavar="THING")
     for thing in dict.fromkeys(command.words[0] for command in COMMANDS):
         told = things.add_parser(thing, help=f"what can be done with {thing}")

@@ -12,9 +12,13 @@ from tickwright.wiring.operator import Installed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One command. `does` prints what it has to say and gives the exit status."""
+    """One command. `does` prints what it has to say and gives the exit status.
+
+    `misfit` says what of the arguments does not go together, before anything is asked of an installation.
+    """
 
     words: tuple[str, str]
     says: str
     arguments: Callable[[ArgumentParser], None]
     does: Callable[[Installed, Namespace], Awaitable[int]]
+    misfit: Callable[[Namespace], str | None] = lambda _: None

@@ -6,7 +6,7 @@ shell can keep it, and is kept nowhere. Must not know where keys are kept. Promi
 
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import timedelta
 
 from tickwright.api.keys import make_key
@@ -22,27 +22,33 @@ USUAL = frozenset(Scope) - {Scope.ADMIN}
 NOT_FOUND = 1
 BEING_DELETED = 1
 _TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_TENANT_SAYS = "letters, digits, - and _, up to 64 in all, a letter or a digit first"
 _DAY_MS = timedelta(days=1) // timedelta(milliseconds=1)
 _DAYS_MAX = 3_650
 
 
 def tenant(text: str) -> TenantId:
-    """A tenant's name; argparse says the rest."""
+    """A tenant's name."""
     if _TENANT.fullmatch(text) is None:
-        raise ValueError
+        raise ArgumentTypeError(f"{text!r} is no tenant's name: {_TENANT_SAYS}")
     return TenantId(text)
 
 
 def scopes(text: str) -> frozenset[Scope]:
     """Scopes with commas between them."""
-    return frozenset(Scope(one.strip()) for one in text.split(","))
+    known = {scope.value: scope for scope in Scope}
+    named = [one.strip() for one in text.split(",")]
+    for one in named:
+        if one not in known:
+            raise ArgumentTypeError(f"{one!r} is no scope; there are {', '.join(known)}")
+    return frozenset(known[one] for one in named)
 
 
 def days(text: str) -> int:
     """Whole days, up to ten years."""
-    if not 1 <= (number := int(text)) <= _DAYS_MAX:
-        raise ValueError
-    return number
+    if not text.isdecimal() or not 1 <= int(text) <= _DAYS_MAX:
+        raise ArgumentTypeError(f"{text!r} is no number of days from 1 to {_DAYS_MAX}")
+    return int(text)
 
 
 def add_tenant(parser: ArgumentParser) -> None:

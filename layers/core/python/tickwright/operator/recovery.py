@@ -5,7 +5,7 @@ Must not know how anything is looked for. Handbook: docs/recovery.md. Promise: S
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from tickwright.domain.instants import Instant, from_rfc3339
 from tickwright.operator.commands import Command
@@ -18,8 +18,11 @@ SOME_STAND_AGAIN = 1
 
 
 def instant(text: str) -> Instant:
-    """An instant in RFC 3339; argparse says the rest."""
-    return from_rfc3339(text)
+    """An instant in RFC 3339."""
+    try:
+        return from_rfc3339(text)
+    except ValueError as fault:
+        raise ArgumentTypeError(str(fault)) from fault
 
 
 def _add_relist(parser: ArgumentParser) -> None:

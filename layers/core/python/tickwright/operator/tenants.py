@@ -104,10 +104,13 @@ def _add_delete(parser: ArgumentParser) -> None:
     )
 
 
+def _named_in_two_ways(asked: Namespace) -> str | None:
+    if asked.really == asked.tenant:
+        return None
+    return f"--really says {asked.really}, --tenant {asked.tenant}: nothing was done"
+
+
 async def _delete(installed: Installed, asked: Namespace) -> int:
-    if asked.really != asked.tenant:
-        print(f"tickwright: --really says {asked.really}, --tenant {asked.tenant}: nothing was done", file=sys.stderr)
-        return LEFT_OUT
     begun: Instant | None = None
     while True:
         last = await _deleted_as_far_as_may_be(installed, asked, begun)
@@ -166,6 +169,12 @@ async def _undelete(installed: Installed, asked: Namespace) -> int:
 COMMANDS = (
     Command(words=("tenants", "export"), says="write a tenant as lines of JSON", arguments=_add_export, does=_export),
     Command(words=("tenants", "import"), says="make what an export has", arguments=_add_import, does=_import),
-    Command(words=("tenants", "delete"), says="stop a tenant and remove it", arguments=_add_delete, does=_delete),
+    Command(
+        words=("tenants", "delete"),
+        says="stop a tenant and remove it",
+        arguments=_add_delete,
+        does=_delete,
+        misfit=_named_in_two_ways,
+    ),
     Command(words=("tenants", "undelete"), says="call a deletion off", arguments=add_tenant, does=_undelete),
 )

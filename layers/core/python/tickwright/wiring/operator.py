@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tickwright.adapters.aws.clients import sqs_client
-from tickwright.adapters.aws.outputs import StackUnreadable, output_of
+from tickwright.adapters.aws.outputs import StackMissing, StackUnreadable, output_of
 from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.exchange import line_of, record_of
 from tickwright.adapters.sqs.intake import SqsLeftIntake
@@ -34,16 +34,18 @@ __all__ = [
 
 OUTPUT = "Environment"
 _REGION = re.compile(r"https://sqs\.([a-z0-9-]+)\.amazonaws\.")
+_LOOK = "(AWS_PROFILE and AWS_REGION say whose, and where)"
 
 
 class InstallationUnreachable(Exception):  # noqa: N818 - says what happened to it
-    """There is none of this stage for these credentials in this region; the message says what to look at."""
+    """None of this stage was found, or nothing could be asked; the message says which, and what to look at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """One installation: what its functions are told (no secret among it), and the ports in one hand."""
+    """One installation: where it is, what its functions are told (no secret among it), the ports in one hand."""
 
+    place: str
     settings: Settings
     kit: Kit
     whole: Whole
@@ -53,13 +55,17 @@ class Installed:
 def installed(stage: str) -> Installed:
     """Find it; raises InstallationUnreachable."""
     try:
-        environment = json.loads(output_of(f"Tickwright-{stage}-Core", OUTPUT))
+        said = output_of(f"Tickwright-{stage}-Core", OUTPUT)
+    except StackMissing as fault:
+        raise InstallationUnreachable(f"no installation of the stage {stage!r}: {fault} {_LOOK}") from fault
     except StackUnreadable as fault:
-        raise InstallationUnreachable(f"no installation of the stage {stage!r}: {fault}") from fault
+        raise InstallationUnreachable(f"{fault} {_LOOK}") from fault
+    environment = json.loads(said.value)
     settings = from_environment(environment)
     kit = kit_from(settings)
     assert isinstance(kit.store, DynamoDbStore)
-    return Installed(settings=settings, kit=kit, whole=kit.store.whole(), environment=environment)
+    place = f"account {said.account}, {said.region}"
+    return Installed(place=place, settings=settings, kit=kit, whole=kit.store.whole(), environment=environment)
 
 
 def intake_of(found: Installed) -> Intake:
