@@ -86,42 +86,52 @@ _DEV = Settings(
     fleet=_small_fleet(),
 )
 
-_STAGING = replace(
-    _DEV,
+# What dev's numbers have beside them holds for those below too; each entry is whole, so that none changes another.
+_STAGING = Settings(
     stage="staging",
     buckets=16,
+    scale="1",
     log_level="INFO",
     log_retention_days=30,
+    account_concurrency=1_000,
     tables=TableSettings(retained=True, recovery_days=7, read_units_max=10_000, write_units_max=10_000),
     api_gateway=ApiSettings(rate_per_s=500, burst=1_000, authorizer_cache_s=30),
     scheduler_slots=2,
     lane_concurrency=MappingProxyType({"high": 50, "normal": 50, "low": 20, "backfill": 10}),
-    claim=replace(_DEV.claim, reserved_concurrency=50),
+    api=FunctionSettings(memory_mib=1_024, timeout_s=28),
+    claim=FunctionSettings(memory_mib=512, timeout_s=28, reserved_concurrency=50),
     claim_seats=10,
-    scheduler=replace(_DEV.scheduler, memory_mib=512, reserved_concurrency=8),
-    watch=replace(_DEV.watch, reserved_concurrency=3),
-    worker=replace(_DEV.worker, reserved_concurrency=130),
+    authorizer=FunctionSettings(memory_mib=512, timeout_s=10),
+    scheduler=FunctionSettings(memory_mib=512, timeout_s=180, reserved_concurrency=8),
+    watch=FunctionSettings(memory_mib=512, timeout_s=80, reserved_concurrency=3),
+    worker=FunctionSettings(memory_mib=1_024, timeout_s=890, reserved_concurrency=130),
     fleet=_fleet(cpu=512, memory_mib=2_048, machines_min=1, machines_max=10, on_demand=1),
 )
 
-_PROD = replace(
-    _STAGING,
+_PROD = Settings(
     stage="prod",
+    buckets=16,
+    scale="1",
+    log_level="INFO",
     log_retention_days=90,
+    account_concurrency=1_000,
     tables=TableSettings(retained=True, recovery_days=35, warm=None),
     api_gateway=ApiSettings(rate_per_s=2_000, burst=2_000, authorizer_cache_s=30),
     scheduler_slots=4,
     lane_concurrency=MappingProxyType({"high": 200, "normal": 200, "low": 80, "backfill": 40}),
-    claim=replace(_DEV.claim, reserved_concurrency=150),
+    api=FunctionSettings(memory_mib=1_024, timeout_s=28),
+    claim=FunctionSettings(memory_mib=512, timeout_s=28, reserved_concurrency=150),
     # Ten runs a claim: a herd of 250 finds somebody at once, and six tenants may have all their seats taken.
     claim_seats=25,
-    scheduler=replace(_DEV.scheduler, memory_mib=1_024, reserved_concurrency=16),
-    worker=replace(_DEV.worker, reserved_concurrency=520),
+    authorizer=FunctionSettings(memory_mib=512, timeout_s=10),
+    scheduler=FunctionSettings(memory_mib=1_024, timeout_s=180, reserved_concurrency=16),
+    watch=FunctionSettings(memory_mib=512, timeout_s=80, reserved_concurrency=3),
+    worker=FunctionSettings(memory_mib=1_024, timeout_s=890, reserved_concurrency=520),
     # Two certain machines: a zone that fails leaves one at work.
     fleet=_fleet(cpu=1_024, memory_mib=4_096, machines_min=2, machines_max=50, on_demand=1),
 )
 
-# For a deploy on an AWS that runs on this machine (docs/deploy.md). It has no Application Auto Scaling and no alarms on
+# Dev on an AWS that runs on this machine (docs/deploy.md). That has no Application Auto Scaling and no alarms on
 # expressions, runs functions under this machine's interpreter, and starts no container: the image is a name.
 _LOCAL = replace(
     _DEV,

@@ -1,5 +1,6 @@
 """Settings: what AWS would refuse an hour later, or what would starve a lane, is refused when it is read."""
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -87,6 +88,21 @@ def test_a_stage_that_nobody_defined_ends_the_build_with_those_that_exist() -> N
 def test_the_lanes_are_those_of_the_product() -> None:
     """In the same order: highest first."""
     assert tuple(lane.value for lane in Lane) == LANES
+
+
+def test_an_entry_is_whole_and_changes_no_other_stage() -> None:
+    """Who tries a smaller staging must not find out in prod."""
+    tree = ast.parse((ROOT / "infra" / "settings.py").read_text(encoding="utf-8"))
+    entries = {
+        assigned.targets[0].id: {node.id for node in ast.walk(assigned.value) if isinstance(node, ast.Name)}
+        for assigned in tree.body
+        if isinstance(assigned, ast.Assign) and isinstance(assigned.targets[0], ast.Name)
+    }
+    stages = {f"_{name.upper()}" for name in STAGES}
+
+    assert stages <= set(entries)
+    for stage in stages:
+        assert not entries[stage] & set(entries), stage
 
 
 def test_a_stage_is_found_by_its_name() -> None:
