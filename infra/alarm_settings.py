@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from infra.required import require
+
 # A hint stays in its queue while its run goes on, and may be sent this long before its time: no age below both is news.
 QUEUE_DELAY_S_MAX = 900
 # CloudWatch keeps a metric's seconds for three hours; an alarm looks back over a day at most.
@@ -51,11 +53,17 @@ class AlarmSettings:
 
     def __post_init__(self) -> None:
         """Refuse an alarm that could not ring, or that would always."""
-        assert self.topic_arn is None or _TOPIC.fullmatch(self.topic_arn)
-        assert self.runbook
-        assert "#" not in self.runbook  # a heading follows
-        assert self.dispatch_lag_ms  # how late runs start is what an installation is for
-        for lag_ms in self.dispatch_lag_ms.values():
-            assert 1 <= lag_ms <= LAG_MS_MAX
-        assert min(self.dead_letters, self.function_errors, self.faults, self.oldest_submission_s) >= 1
-        assert 0 < self.api_errors_percent < 100
+        topic_fits = self.topic_arn is None or _TOPIC.fullmatch(self.topic_arn) is not None
+        require(topic_fits, "AlarmSettings.topic_arn", self.topic_arn, "arn:aws:sns:REGION:ACCOUNT:NAME, or None")
+        # A heading follows.
+        runbook_fits = bool(self.runbook) and "#" not in self.runbook
+        require(runbook_fits, "AlarmSettings.runbook", self.runbook, "an address or a path, without a #")
+        # How late runs start is what an installation is for.
+        require(bool(self.dispatch_lag_ms), "AlarmSettings.dispatch_lag_ms", {}, "it names one lane at least")
+        for lane, lag_ms in self.dispatch_lag_ms.items():
+            allowed = f"from 1 to {LAG_MS_MAX} ms"
+            require(1 <= lag_ms <= LAG_MS_MAX, f"AlarmSettings.dispatch_lag_ms[{lane!r}]", lag_ms, allowed)
+        for name in ("dead_letters", "function_errors", "faults", "oldest_submission_s"):
+            require(getattr(self, name) >= 1, f"AlarmSettings.{name}", getattr(self, name), "1 or more")
+        percent = self.api_errors_percent
+        require(0 < percent < 100, "AlarmSettings.api_errors_percent", percent, "above 0 and below 100")

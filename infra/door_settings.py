@@ -6,6 +6,8 @@ Must not know CDK, nor the routes (infra/stacks/api.py).
 import re
 from dataclasses import dataclass
 
+from infra.required import require
+
 # How long API Gateway keeps what an authorizer said, at most.
 AUTHORIZER_CACHE_S_MAX = 3_600
 # Fewer requests of an address in five minutes than this are nothing that WAF counts.
@@ -30,11 +32,18 @@ class DomainSettings:
 
     def __post_init__(self) -> None:
         """Refuse what no browser finds, and half a zone."""
-        assert _NAME.fullmatch(self.name)
-        assert _CERTIFICATE.fullmatch(self.certificate_arn)
-        assert (self.zone_id is None) == (self.zone_name is None)
-        assert self.zone_id is None or _ZONE.fullmatch(self.zone_id)
-        assert self.zone_name is None or self.name.endswith(f".{self.zone_name}") or self.name == self.zone_name
+        name, zone = self.name, self.zone_name
+        require(bool(_NAME.fullmatch(name)), "DomainSettings.name", name, "a whole name, such as jobs.example.com")
+        allowed = "arn:aws:acm:REGION:ACCOUNT:certificate/ID, of the same Region"
+        certificate = self.certificate_arn
+        require(bool(_CERTIFICATE.fullmatch(certificate)), "DomainSettings.certificate_arn", certificate, allowed)
+        require(
+            (self.zone_id is None) == (zone is None), "DomainSettings.zone_id", self.zone_id, "with zone_name, or none"
+        )
+        zone_id_fits = self.zone_id is None or _ZONE.fullmatch(self.zone_id) is not None
+        require(zone_id_fits, "DomainSettings.zone_id", self.zone_id, "as Route 53 says it: Z and capitals and digits")
+        within = zone is None or name == zone or name.endswith(f".{zone}")
+        require(within, "DomainSettings.zone_name", zone, f"the zone that {name} is in")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +58,9 @@ class WafSettings:
 
     def __post_init__(self) -> None:
         """Refuse what WAF refuses."""
-        assert WAF_RATE_MIN <= self.requests_of_an_address <= WAF_RATE_MAX
+        rate = self.requests_of_an_address
+        allowed = f"from {WAF_RATE_MIN} to {WAF_RATE_MAX} in five minutes"
+        require(WAF_RATE_MIN <= rate <= WAF_RATE_MAX, "WafSettings.requests_of_an_address", rate, allowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,5 +79,7 @@ class ApiSettings:
 
     def __post_init__(self) -> None:
         """A bucket of tokens holds a second's at least, and API Gateway keeps an answer for an hour at most."""
-        assert 1 <= self.rate_per_s <= self.burst
-        assert 0 <= self.authorizer_cache_s <= AUTHORIZER_CACHE_S_MAX
+        allowed = f"from 1 to burst, which is {self.burst}"
+        require(1 <= self.rate_per_s <= self.burst, "ApiSettings.rate_per_s", self.rate_per_s, allowed)
+        cache_s, allowed = self.authorizer_cache_s, f"from 0 to {AUTHORIZER_CACHE_S_MAX}"
+        require(0 <= cache_s <= AUTHORIZER_CACHE_S_MAX, "ApiSettings.authorizer_cache_s", cache_s, allowed)

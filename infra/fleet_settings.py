@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from infra.required import require
+
 # Fargate: memory in MiB, from and to, that goes with each number of CPU units (1,024 are one processor).
 MEMORY_OF_CPU: Mapping[int, tuple[int, int]] = {
     256: (512, 2_048),
@@ -42,14 +44,21 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         """Refuse what Fargate would refuse an hour later."""
-        assert self.places
-        assert all(places >= 1 for places in self.places.values())
+        require(bool(self.places), "ServiceSettings.places", {}, "it names one lane at least")
+        for lane, places in self.places.items():
+            require(places >= 1, f"ServiceSettings.places[{lane!r}]", places, "1 or more, or not named")
+        cpus = ", ".join(str(cpu) for cpu in MEMORY_OF_CPU)
+        require(self.cpu in MEMORY_OF_CPU, "ServiceSettings.cpu", self.cpu, f"Fargate has {cpus}")
         least, most = MEMORY_OF_CPU[self.cpu]
-        assert least <= self.memory_mib <= most
+        allowed = f"from {least} to {most} with cpu={self.cpu}"
+        require(least <= self.memory_mib <= most, "ServiceSettings.memory_mib", self.memory_mib, allowed)
         # A service of no machine has no metric to be scaled by.
-        assert 1 <= self.machines_min <= self.machines_max
-        assert self.on_demand is None or 0 <= self.on_demand <= self.machines_max
-        assert self.backlog_per_machine >= 1
+        machines, allowed = self.machines_min, f"from 1 to machines_max, which is {self.machines_max}"
+        require(1 <= machines <= self.machines_max, "ServiceSettings.machines_min", machines, allowed)
+        certain, allowed = self.on_demand, f"from 0 to machines_max, which is {self.machines_max}, or None: all"
+        require(certain is None or 0 <= certain <= self.machines_max, "ServiceSettings.on_demand", certain, allowed)
+        backlog = self.backlog_per_machine
+        require(backlog >= 1, "ServiceSettings.backlog_per_machine", backlog, "1 or more")
 
     @property
     def places_text(self) -> str:
@@ -68,8 +77,9 @@ class NetworkSettings:
 
     def __post_init__(self) -> None:
         """Each subnet with its zone, two at least: a zone may fail."""
-        assert len(self.subnet_ids) == len(self.availability_zones)
-        assert len(set(self.availability_zones)) >= 2
+        zones, subnets = self.availability_zones, self.subnet_ids
+        require(len(subnets) == len(zones), "NetworkSettings.subnet_ids", subnets, "each with its availability zone")
+        require(len(set(zones)) >= 2, "NetworkSettings.availability_zones", zones, "two different ones at least")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +91,10 @@ class ImageSettings:
 
     def __post_init__(self) -> None:
         """Refuse a tag, and an address."""
-        assert _REPOSITORY.fullmatch(self.repository)
-        assert _DIGEST.fullmatch(self.digest)
+        repository, digest = self.repository, self.digest
+        allowed = "a repository of this account by its name, without an address or a tag"
+        require(bool(_REPOSITORY.fullmatch(repository)), "ImageSettings.repository", repository, allowed)
+        require(bool(_DIGEST.fullmatch(digest)), "ImageSettings.digest", digest, "sha256: and 64 digits, no tag")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +114,9 @@ class FleetSettings:
 
     def __post_init__(self) -> None:
         """A name is the beginning of what its resources are called."""
-        assert all(_SERVICE.fullmatch(name) for name in self.services)
+        for name in self.services:
+            allowed = "each service has a name of letters alone, the first a capital"
+            require(bool(_SERVICE.fullmatch(name)), "FleetSettings.services", name, allowed)
 
     @property
     def lanes(self) -> frozenset[str]:

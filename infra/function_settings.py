@@ -5,9 +5,12 @@ Must not know CDK, nor what a function is for (infra/stage_settings.py).
 
 from dataclasses import dataclass
 
+from infra.required import require
+
 # Lambda keeps this much of an account's concurrency for functions without a reservation and refuses more.
 UNRESERVED_MIN = 100
 LAMBDA_TIMEOUT_S_MAX = 900
+MEMORY_MIB_MIN, MEMORY_MIB_MAX = 128, 10_240
 # API Gateway waits 29 s for an answer; a function that outlives it works for nobody.
 API_TIMEOUT_S_MAX = 28
 # Minute rules may be 119 s apart, since each may come anywhere in its minute: a loop has to last longer than that.
@@ -23,6 +26,16 @@ class FunctionSettings:
     memory_mib: int
     timeout_s: int
     reserved_concurrency: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what Lambda refuses."""
+        memory, timeout, reserved = self.memory_mib, self.timeout_s, self.reserved_concurrency
+        allowed = f"from {MEMORY_MIB_MIN} to {MEMORY_MIB_MAX}"
+        require(MEMORY_MIB_MIN <= memory <= MEMORY_MIB_MAX, "FunctionSettings.memory_mib", memory, allowed)
+        allowed = f"from 1 to {LAMBDA_TIMEOUT_S_MAX}"
+        require(1 <= timeout <= LAMBDA_TIMEOUT_S_MAX, "FunctionSettings.timeout_s", timeout, allowed)
+        allowed = "0 (off) or more, or None: a share of what the account has"
+        require(reserved is None or reserved >= 0, "FunctionSettings.reserved_concurrency", reserved, allowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,4 +57,6 @@ class ReleaseSettings:
 
     def __post_init__(self) -> None:
         """Snapshots and canaries are of versions, and a version is called by its alias."""
-        assert self.aliased or not (self.snap_start or self.canary)
+        for name in ("snap_start", "canary"):
+            wanted = getattr(self, name)
+            require(self.aliased or not wanted, f"ReleaseSettings.{name}", wanted, "it takes aliased=True")

@@ -7,6 +7,8 @@ for by the hour. The product's own list is tickwright.domain.lanes; a test holds
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from infra.required import require
+
 LANES = ("high", "normal", "low", "backfill")
 
 # A mapping polls with 2 to 1,000 concurrent invocations.
@@ -25,8 +27,10 @@ class Pollers:
 
     def __post_init__(self) -> None:
         """Refuse what Lambda refuses."""
-        assert POLLERS_MIN <= self.least <= POLLERS_MIN_MAX
-        assert self.least <= self.most <= POLLERS_MAX
+        allowed = f"from {POLLERS_MIN} to {POLLERS_MIN_MAX}"
+        require(POLLERS_MIN <= self.least <= POLLERS_MIN_MAX, "Pollers.least", self.least, allowed)
+        allowed = f"from least, which is {self.least}, to {POLLERS_MAX}"
+        require(self.least <= self.most <= POLLERS_MAX, "Pollers.most", self.most, allowed)
 
     @property
     def concurrency(self) -> int:
@@ -36,8 +40,11 @@ class Pollers:
 
 def concurrency_of(lanes: Mapping[str, int], pollers: Mapping[str, Pollers]) -> int:
     """What all lanes may ask of the worker function together; each lane is in one of the two."""
-    assert set(lanes) | set(pollers) == set(LANES)
-    assert not set(lanes) & set(pollers)
-    for most in lanes.values():
-        assert MAPPING_CONCURRENCY_MIN <= most <= MAPPING_CONCURRENCY_MAX
+    named = sorted((*lanes, *pollers))
+    allowed = f"each of {', '.join(LANES)} stands either there or in lane_pollers"
+    require(named == sorted(LANES), "lane_concurrency", dict(lanes), allowed)
+    for lane, most in lanes.items():
+        allowed = f"from {MAPPING_CONCURRENCY_MIN} to {MAPPING_CONCURRENCY_MAX}"
+        fits = MAPPING_CONCURRENCY_MIN <= most <= MAPPING_CONCURRENCY_MAX
+        require(fits, f"lane_concurrency[{lane!r}]", most, allowed)
     return sum(lanes.values()) + sum(each.concurrency for each in pollers.values())

@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from typing import Self
 
+from infra.required import require
+
 _PYTHON = re.compile(r"3\.\d{1,3}")
 _WHEELS = re.compile(r"(aarch64|x86_64)-manylinux2014")
 # The names that kernels have for what wheels are tagged with.
@@ -25,8 +27,9 @@ class Packaging:
 
     def __post_init__(self) -> None:
         """Refuse what no wheel is tagged with."""
-        assert _PYTHON.fullmatch(self.python)
-        assert _WHEELS.fullmatch(self.wheels)
+        require(bool(_PYTHON.fullmatch(self.python)), "Packaging.python", self.python, "such as 3.13")
+        allowed = "aarch64-manylinux2014 or x86_64-manylinux2014"
+        require(bool(_WHEELS.fullmatch(self.wheels)), "Packaging.wheels", self.wheels, allowed)
 
     @classmethod
     def of_this_machine(cls) -> Self:

@@ -14,6 +14,7 @@ from infra.fleet_settings import FleetSettings, ImageSettings, ServiceSettings
 from infra.function_settings import FunctionSettings
 from infra.lane_settings import LANES
 from infra.packaging_settings import Packaging
+from infra.required import SettingRefused
 from infra.stage_settings import Settings
 from infra.table_settings import TableSettings
 
@@ -155,5 +156,5 @@ _NAMED: Mapping[str, Settings] = MappingProxyType({**STAGES, _LOCAL.stage: _LOCA
 def settings_of(stage: str) -> Settings:
     """The settings of a stage; a name that nobody has defined ends the build with the names that exist."""
     if stage not in _NAMED:
-        raise SystemExit(f"There is no stage {stage!r}. Set TICKWRIGHT_STAGE to one of: {', '.join(_NAMED)}.")
+        raise SettingRefused(f"There is no stage {stage!r}. Set TICKWRIGHT_STAGE to one of: {', '.join(_NAMED)}.")
     return _NAMED[stage]

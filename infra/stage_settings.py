@@ -13,7 +13,6 @@ from infra.door_settings import ApiSettings
 from infra.fleet_settings import FleetSettings
 from infra.function_settings import (
     API_TIMEOUT_S_MAX,
-    LAMBDA_TIMEOUT_S_MAX,
     LOOPS_PER_SLOT,
     SCHEDULER_TIMEOUT_S_MIN,
     UNRESERVED_MIN,
@@ -22,6 +21,7 @@ from infra.function_settings import (
 )
 from infra.lane_settings import LANES, Pollers, concurrency_of
 from infra.packaging_settings import LAMBDA, Packaging
+from infra.required import require
 from infra.table_settings import TableSettings
 
 # Names of stacks, queues and rules begin with the stage's and a hyphen: with one in it, a stage's things would be taken
@@ -39,8 +39,12 @@ CLAIM_SEATS_MAX = 100
 ENVIRONMENT_ROOM, LOG_GROUP_CHARS = 1_350, 85
 STATUS_CACHE_CHARS_MAX = 100
 ARN_COLONS = 5
+# As Lambda names them, and how long CloudWatch may keep what was said.
+LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+LOG_RETENTION_DAYS = (7, 14, 30, 60, 90, 180, 365)
 # How a pattern begins that names handlers and no resource.
 HANDLERS = "python:"
+_SCALE = re.compile(r"\d{1,3}(\.\d{1,9})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,22 +97,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what AWS would refuse an hour later, or what would starve a lane."""
-        assert STAGE.fullmatch(self.stage), "a stage is named by small letters and digits"
-        assert 1 <= self.buckets <= BUCKETS_MAX
-        assert self.buckets_served == 0 or self.buckets <= self.buckets_served <= BUCKETS_MAX
-        assert 0 <= self.epoch_base <= EPOCH_BASE_MAX
-        assert 0 < float(self.scale) <= 1
-        assert 1 <= self.scheduler_slots <= self.buckets
-        assert concurrency_of(self.lane_concurrency, self.lane_pollers) <= self.account_concurrency
-        assert max(self.api.timeout_s, self.claim.timeout_s) <= API_TIMEOUT_S_MAX
-        assert self.claim.timeout_s > CLAIM_WAIT_S_MAX
-        assert 1 <= self.claim_seats <= CLAIM_SEATS_MAX
-        assert self.scheduler.timeout_s >= SCHEDULER_TIMEOUT_S_MIN
-        assert self.status_cache.partition("://")[0] in {"", "rediss", "valkeys"}  # over the open network
-        assert len(self.status_cache) <= STATUS_CACHE_CHARS_MAX
-        for function in self.functions.values():
-            assert function.timeout_s <= LAMBDA_TIMEOUT_S_MAX
-        assert self.fleet.lanes == set(LANES)
+        allowed = "a small letter, and up to 15 small letters and digits after it"
+        require(bool(STAGE.fullmatch(self.stage)), "Settings.stage", self.stage, allowed)
+        self._check_shape()
+        self._check_times()
         self._check_reservations()
         self._check_targets()
         self._check_alarms()
@@ -131,37 +123,102 @@ class Settings:
         """The allowed targets as the functions are told them."""
         return json.dumps({tenant: list(these) for tenant, these in self.targets.items()}, separators=(",", ":"))
 
+    def _require(self, holds: bool, field: str, value: object, allowed: str) -> None:  # noqa: FBT001 - as `require`
+        require(holds, f"{self.stage}.{field}", value, allowed)
+
+    def _check_shape(self) -> None:
+        """How many there are of what all stand on, and what AWS has a list of."""
+        buckets, slots, served = self.buckets, self.scheduler_slots, self.buckets_served
+        self._require(1 <= buckets <= BUCKETS_MAX, "buckets", buckets, f"from 1 to {BUCKETS_MAX}")
+        allowed = f"0, or from buckets, which is {buckets}, to {BUCKETS_MAX}"
+        self._require(served == 0 or buckets <= served <= BUCKETS_MAX, "buckets_served", served, allowed)
+        self._require(1 <= slots <= buckets, "scheduler_slots", slots, f"from 1 to buckets, which is {buckets}")
+        allowed = f"from 0 to {EPOCH_BASE_MAX}"
+        self._require(0 <= self.epoch_base <= EPOCH_BASE_MAX, "epoch_base", self.epoch_base, allowed)
+        self._require(self.log_level in LOG_LEVELS, "log_level", self.log_level, f"one of {', '.join(LOG_LEVELS)}")
+        allowed = f"one of {', '.join(map(str, LOG_RETENTION_DAYS))}"
+        self._require(
+            self.log_retention_days in LOG_RETENTION_DAYS, "log_retention_days", self.log_retention_days, allowed
+        )
+        allowed = f"1 to {CLAIM_SEATS_MAX}"
+        self._require(1 <= self.claim_seats <= CLAIM_SEATS_MAX, "claim_seats", self.claim_seats, allowed)
+        # Over the open network.
+        encrypted = self.status_cache.partition("://")[0] in {"", "rediss", "valkeys"}
+        self._require(
+            encrypted, "status_cache", self.status_cache, "rediss://HOST:PORT, or empty: unencrypted is refused"
+        )
+        chars, allowed = len(self.status_cache), f"{STATUS_CACHE_CHARS_MAX} characters at most"
+        self._require(chars <= STATUS_CACHE_CHARS_MAX, "status_cache", self.status_cache, allowed)
+        served_lanes, allowed = sorted(self.fleet.lanes), f"some service has places for each of {', '.join(LANES)}"
+        self._require(set(served_lanes) == set(LANES), "fleet.services", served_lanes, allowed)
+
+    def _check_times(self) -> None:
+        """How long things take, beside what waits for them."""
+        allowed = "a text of a number above 0 and up to 1"
+        self._require(bool(_SCALE.fullmatch(self.scale)) and 0 < float(self.scale) <= 1, "scale", self.scale, allowed)
+        allowed = f"up to {API_TIMEOUT_S_MAX}: the gateway waits no longer"
+        self._require(self.api.timeout_s <= API_TIMEOUT_S_MAX, "api.timeout_s", self.api.timeout_s, allowed)
+        claim_s, allowed = self.claim.timeout_s, f"from {CLAIM_WAIT_S_MAX + 1} to {API_TIMEOUT_S_MAX}"
+        self._require(CLAIM_WAIT_S_MAX < claim_s <= API_TIMEOUT_S_MAX, "claim.timeout_s", claim_s, allowed)
+        loop_s, allowed = self.scheduler.timeout_s, f"{SCHEDULER_TIMEOUT_S_MIN} or more: the next loop may come so late"
+        self._require(loop_s >= SCHEDULER_TIMEOUT_S_MIN, "scheduler.timeout_s", loop_s, allowed)
+
     def _check_reservations(self) -> None:
         """A reservation below what the lanes or slots may ask for turns into throttles that burn receive counts."""
+        lanes = concurrency_of(self.lane_concurrency, self.lane_pollers)
+        account = self.account_concurrency
+        self._require(lanes <= account, "account_concurrency", account, f"the lanes ask for {lanes}: no less")
         reserved = [f.reserved_concurrency for f in self.functions.values() if f.reserved_concurrency is not None]
-        assert sum(reserved) + UNRESERVED_MIN <= self.account_concurrency or not reserved
-        if self.claim.reserved_concurrency is not None:
-            assert self.claim.reserved_concurrency >= 2 * self.claim_seats  # no tenant's idle machines fill it
-        if self.worker.reserved_concurrency is not None:
-            assert self.worker.reserved_concurrency >= concurrency_of(self.lane_concurrency, self.lane_pollers)
-        if self.scheduler.reserved_concurrency is not None:
-            assert self.scheduler.reserved_concurrency >= LOOPS_PER_SLOT * self.scheduler_slots
+        allowed = f"reservations take {sum(reserved)}, and {UNRESERVED_MIN} stay free: no less than both"
+        self._require(
+            sum(reserved) + UNRESERVED_MIN <= account or not reserved, "account_concurrency", account, allowed
+        )
+        # No tenant's idle machines fill the claims.
+        seats = 2 * self.claim_seats
+        self._reserve(
+            self.claim, "claim", seats, f"a tenant may keep {self.claim_seats} waiting, and another has as many"
+        )
+        self._reserve(self.worker, "worker", lanes, f"the lanes ask for {lanes}")
+        loops = LOOPS_PER_SLOT * self.scheduler_slots
+        self._reserve(self.scheduler, "scheduler", loops, f"{self.scheduler_slots} slots take {LOOPS_PER_SLOT} each")
+
+    def _reserve(self, function: FunctionSettings, name: str, least: int, why: str) -> None:
+        reserved = function.reserved_concurrency
+        allowed = f"{why}: {least} or more, or None"
+        self._require(reserved is None or reserved >= least, f"{name}.reserved_concurrency", reserved, allowed)
 
     def _check_targets(self) -> None:
         """A pattern may leave the end of a name open; service, region and account are always said."""
+        for tenant, named in self.targets.items():
+            self._require(isinstance(named, tuple), f"targets[{tenant!r}]", named, "patterns in a tuple: ('arn:...',)")
         patterns = [pattern for patterns in self.targets.values() for pattern in patterns]
-        for arn in (*arns_among(patterns), *self.target_roles):
-            assert arn.startswith("arn:aws"), arn
-            assert arn.count(":") >= ARN_COLONS, arn
-            *place, resource = arn.split(":", ARN_COLONS)
-            assert not any("*" in part or "?" in part for part in place), arn
-            assert not resource.startswith("*"), arn
-        assert all(":iam::" in arn for arn in self.target_roles)
+        for arn in arns_among(patterns):
+            allowed = "arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE, with * within the resource alone and not first"
+            self._require(_names_a_place(arn), "targets", arn, allowed)
+        for arn in self.target_roles:
+            allowed = "arn:aws:iam::ACCOUNT:role/NAME"
+            self._require(_names_a_place(arn) and ":iam::" in arn, "target_roles", arn, allowed)
         # As the environment's own JSON has it: with tenants' names, and each quotation mark twice.
-        named = LOG_GROUP_CHARS * len(self.fleet.services)
-        assert len(json.dumps(self.targets_text)) + named <= ENVIRONMENT_ROOM, "too many targets for an environment"
+        chars, room = len(json.dumps(self.targets_text)), ENVIRONMENT_ROOM - LOG_GROUP_CHARS * len(self.fleet.services)
+        allowed = f"{room} at most with {len(self.fleet.services)} services: a function's environment has no more room"
+        self._require(chars <= room, "targets", f"{chars} characters", allowed)
 
     def _check_alarms(self) -> None:
         """Of lanes that exist; a hint that waits while its run goes on, or until its time, is no news."""
         alarms = self.alarms
-        assert {*alarms.dispatch_lag_ms, *alarms.oldest_hint_s} <= set(LANES)
-        for age_s in alarms.oldest_hint_s.values():
-            assert age_s > self.worker.timeout_s + QUEUE_DELAY_S_MAX
+        for name in ("dispatch_lag_ms", "oldest_hint_s"):
+            lanes = sorted(getattr(alarms, name))
+            self._require(set(lanes) <= set(LANES), f"alarms.{name}", lanes, f"lanes among {', '.join(LANES)}")
+        for lane, age_s in alarms.oldest_hint_s.items():
+            least = self.worker.timeout_s + QUEUE_DELAY_S_MAX + 1
+            allowed = f"{least} or more: a hint gets so old while its run goes on"
+            self._require(age_s >= least, f"alarms.oldest_hint_s[{lane!r}]", age_s, allowed)
+
+
+def _names_a_place(arn: str) -> bool:
+    *place, resource = arn.split(":", ARN_COLONS)
+    open_place = any("*" in part or "?" in part for part in place)
+    return arn.startswith("arn:aws") and len(place) == ARN_COLONS and not open_place and not resource.startswith("*")
 
 
 def arns_among(patterns: Iterable[str]) -> list[str]:

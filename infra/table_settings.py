@@ -5,6 +5,8 @@ Must not know CDK, nor which tables there are (infra/stacks/data.py).
 
 from dataclasses import dataclass
 
+from infra.required import require
+
 # What a new table serves at once, unasked; a table can be warmed beyond it, and not below.
 COLD_READ_UNITS, COLD_WRITE_UNITS = 12_000, 4_000
 # How far back DynamoDB takes a table.
@@ -20,8 +22,11 @@ class WarmThroughput:
 
     def __post_init__(self) -> None:
         """Refuse what DynamoDB refuses: less than a table has unasked."""
-        assert self.read_units >= COLD_READ_UNITS
-        assert self.write_units >= COLD_WRITE_UNITS
+        read, write = self.read_units, self.write_units
+        allowed = f"{COLD_READ_UNITS} or more: a new table has that unasked"
+        require(read >= COLD_READ_UNITS, "WarmThroughput.read_units", read, allowed)
+        allowed = f"{COLD_WRITE_UNITS} or more: a new table has that unasked"
+        require(write >= COLD_WRITE_UNITS, "WarmThroughput.write_units", write, allowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +54,10 @@ class TableSettings:
 
     def __post_init__(self) -> None:
         """Refuse what DynamoDB refuses, and warmth that a maximum would not let anybody use."""
-        assert RECOVERY_DAYS_MIN <= self.recovery_days <= RECOVERY_DAYS_MAX
-        for most in (self.read_units_max, self.write_units_max):
-            assert most is None or most >= 1
-        if self.warm is not None:
-            assert self.read_units_max is None or self.read_units_max >= self.warm.read_units
-            assert self.write_units_max is None or self.write_units_max >= self.warm.write_units
+        days, allowed = self.recovery_days, f"from {RECOVERY_DAYS_MIN} to {RECOVERY_DAYS_MAX}"
+        require(RECOVERY_DAYS_MIN <= days <= RECOVERY_DAYS_MAX, "TableSettings.recovery_days", days, allowed)
+        for name in ("read_units", "write_units"):
+            most = getattr(self, f"{name}_max")
+            least = 1 if self.warm is None else getattr(self.warm, name)
+            allowed = f"{least} or more, as warm is, or None" if self.warm else "1 or more, or None"
+            require(most is None or most >= least, f"TableSettings.{name}_max", most, allowed)

@@ -10,10 +10,14 @@ from constructs import Construct
 from infra.stage_settings import Settings
 
 # CDK names the retentions that CloudWatch knows; settings name days.
-_RETENTION = {
+RETENTION = {
+    7: logs.RetentionDays.ONE_WEEK,
     14: logs.RetentionDays.TWO_WEEKS,
     30: logs.RetentionDays.ONE_MONTH,
+    60: logs.RetentionDays.TWO_MONTHS,
     90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
 }
 
 
@@ -28,6 +32,6 @@ def own_log_group(scope: Construct, construct_id: str, *, settings: Settings, na
         scope,
         construct_id,
         log_group_name=name,
-        retention=_RETENTION[settings.log_retention_days],
+        retention=RETENTION[settings.log_retention_days],
         removal_policy=cdk.RemovalPolicy.RETAIN if stays else cdk.RemovalPolicy.DESTROY,
     )

@@ -15,6 +15,7 @@ from infra.context import ROOT
 from infra.policy.alarm_checks import ALARM, check_alarms
 from infra.policy.runbook import Runbook
 from infra.policy.templates import Templates
+from infra.required import SettingRefused
 from infra.settings import LANES, STAGES, Settings
 from tests.infra.conftest import Synthesise
 from tickwright.adapters.telemetry import metrics as written
@@ -249,5 +250,5 @@ def test_the_dashboard_draws_what_is_promised_first(prod: Templates) -> None:
 )
 def test_alarms_that_could_not_ring_or_always_would_are_refused(change: Callable[[], object]) -> None:
     """Found while reading the settings."""
-    with pytest.raises(AssertionError):
+    with pytest.raises(SettingRefused):
         change()

@@ -9,6 +9,7 @@ import pytest
 
 from infra.policy.checks import FUNCTION
 from infra.policy.templates import Templates
+from infra.required import SettingRefused
 from infra.settings import STAGES, Settings
 from infra.stage_settings import ENVIRONMENT_ROOM, LOG_GROUP_CHARS, STATUS_CACHE_CHARS_MAX
 
@@ -37,7 +38,7 @@ def most_tenants() -> int:
     while True:
         try:
             with_tenants(number + 1)
-        except AssertionError:
+        except SettingRefused:
             return number
         number += 1
 
@@ -94,7 +95,7 @@ def test_what_is_counted_is_the_text_that_functions_are_told() -> None:
     by_patterns = room // len(PATTERN)
 
     assert 0 < most_tenants() < by_patterns
-    with pytest.raises(AssertionError, match="environment"):
+    with pytest.raises(SettingRefused, match="environment"):
         with_tenants(by_patterns)
-    with pytest.raises(AssertionError):
+    with pytest.raises(SettingRefused):
         replace(PROD, status_cache=f"rediss://{'c' * STATUS_CACHE_CHARS_MAX}")

@@ -10,6 +10,7 @@ from infra.environment import INTAKE, STATUS_CACHE
 from infra.policy.checks import MAPPING, QUEUE
 from infra.policy.grants import GRANTS, Resource
 from infra.policy.templates import Templates
+from infra.required import SettingRefused
 from infra.settings import STAGES
 from tests.infra.test_functions import functions_of
 from tests.infra.test_grants import granted, statements_of
@@ -90,7 +91,7 @@ def test_a_stage_accepts_only_if_it_says_so(prod: Templates, everything: Templat
 def test_copies_travel_encrypted_or_not_at_all() -> None:
     """They hold tenants' payloads."""
     for url in ("redis://cache.example.com:6379", "http://cache.example.com"):
-        with pytest.raises(AssertionError):
+        with pytest.raises(SettingRefused):
             replace(PROD, status_cache=url)
 
 

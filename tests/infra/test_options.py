@@ -17,6 +17,7 @@ from infra.policy.checks import FUNCTION, MAPPING, TABLE, check, statements
 from infra.policy.container_checks import check_containers
 from infra.policy.everything import EVERYTHING
 from infra.policy.templates import ALIAS, Templates
+from infra.required import SettingRefused
 from infra.settings import STAGES
 from infra.table_settings import TableSettings, WarmThroughput
 
@@ -312,5 +313,5 @@ FEW = Pollers(least=2, most=4)
 )
 def test_options_that_aws_would_refuse_are_refused_first(change: Callable[[], object]) -> None:
     """Found while reading, rather than in a deployment that fails an hour later."""
-    with pytest.raises(AssertionError):
+    with pytest.raises(SettingRefused):
         change()

@@ -18,6 +18,7 @@ from infra.bundling.sources import content_key, python_files
 from infra.context import ROOT, context_of_cdk_json
 from infra.packaging_settings import LAMBDA, Packaging
 from infra.policy.packages import LAYER_BYTES_MAX, check_packages
+from infra.required import SettingRefused
 from infra.settings import STAGES
 
 
@@ -133,9 +134,9 @@ def test_a_key_follows_whom_it_is_packed_for(tmp_path: Path) -> None:
 
 def test_what_no_wheel_is_tagged_with_is_refused() -> None:
     """A slip in the settings must not end in an empty layer."""
-    with pytest.raises(AssertionError):
+    with pytest.raises(SettingRefused):
         Packaging(python="three", wheels=LAMBDA.wheels)
-    with pytest.raises(AssertionError):
+    with pytest.raises(SettingRefused):
         Packaging(python=LAMBDA.python, wheels="sparc-solaris")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from infra.policy.checks import check
+from infra.required import SettingRefused
 from infra.settings import STAGES, Settings
 from tests.infra.conftest import Synthesise
 from tests.infra.test_functions import functions_of
@@ -88,7 +89,7 @@ def test_whoever_takes_jobs_and_whoever_runs_them_go_by_one_list(synthesise: Syn
 )
 def test_a_pattern_that_leaves_too_much_open_is_refused(pattern: str) -> None:
     """Found when the settings are read."""
-    with pytest.raises(AssertionError):
+    with pytest.raises(SettingRefused):
         with_targets(targets={"acme": (pattern,)})
 
 
