@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import get_session
 
 from infra.context import ROOT
+from infra.settings import settings_of
 
 # Nobody stands on the first one, and all stand on the last.
 LAST_FIRST = ("Observability", "Api", "Workers", "Core", "Data")
@@ -94,6 +96,11 @@ def go_back(todo: Plan, *, delete: Callable[[str], None], run: Run) -> None:
         run(deploy_command(stack))
 
 
+def _client(service: str) -> Any:  # noqa: ANN401 - botocore makes its clients at run time
+    # CDK asks for AWS_REGION first, and botocore does not know it: both have to act on one Region.
+    return get_session().create_client(service, region_name=os.environ.get("AWS_REGION"))
+
+
 def _read(stage: str) -> dict[str, str]:
     return {
         path.name.removesuffix(".template.json"): path.read_text(encoding="utf-8")
@@ -123,12 +130,15 @@ def _say(lines: Iterable[str]) -> None:
 
 
 def main(stage: str) -> int:
-    """Plan, say and do."""
+    """Say where, plan, say what and do it."""
+    settings_of(stage)
+    client = _client("cloudformation")
+    account = _client("sts").get_caller_identity()["Account"]
+    _say((f"the stage {stage!r} of account {account}, {client.meta.region_name}",))
     os.environ["TICKWRIGHT_STAGE"] = stage
     for old in _OUT.glob("Tickwright-*.template.json"):
         old.unlink()
     _run(("npx", "cdk", "synth", "--quiet", "--output", str(_OUT)))
-    client: Any = get_session().create_client("cloudformation")
     todo = plan(stage, templates=_read(stage), deployed=_deployed(client, stage))
     if todo.lacking:
         _say(
@@ -148,5 +158,18 @@ def main(stage: str) -> int:
     return 0
 
 
+def told(stage: str) -> int:
+    """The same; what ends it is one line, after those of CDK."""
+    try:
+        return main(stage)
+    except (BotoCoreError, ClientError) as fault:
+        sys.stderr.write(
+            f"AWS refused, or was not reached: {fault} (AWS_PROFILE and AWS_REGION say whose, and where)\n"
+        )
+    except (subprocess.CalledProcessError, FileNotFoundError) as fault:
+        sys.stderr.write(f"{fault}: what it was to do, and all after it, is not done; mend it and repeat\n")
+    return 2
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(told(sys.argv[1]))

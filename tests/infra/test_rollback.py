@@ -2,15 +2,20 @@
 
 import json
 import re
+import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from infra import rollback
 from infra.app import STACKS
+from infra.context import ROOT
 from infra.policy.templates import Templates
-from infra.rollback import LAST_FIRST, Command, Deployed, base_in, deploy_command, go_back, plan, stacks_of
+from infra.required import SettingRefused
+from infra.rollback import LAST_FIRST, Command, Deployed, base_in, deploy_command, go_back, plan, stacks_of, told
+from tests.support.emulators.server import Emulator
 
 _STACKS = tuple(f"Tickwright-prod-{name}" for name in ("Data", "Core", "Workers", "Api", "Observability"))
 
@@ -128,3 +133,52 @@ def test_the_tables_are_never_among_what_goes(prod: Templates) -> None:
 
     with pytest.raises(AssertionError, match="never deleted"):
         plan("prod", templates=texts, deployed=Deployed(stacks=_STACKS[::-1], exports=shown_by(prod)))
+
+
+def test_a_stage_that_is_none_is_refused_before_anything_is_asked() -> None:
+    """With the names that exist."""
+    with pytest.raises(SettingRefused, match=r"There is no stage 'production'"):
+        told("production")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        (("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "Unable to locate credentials"),
+        (("AWS_REGION", "AWS_DEFAULT_REGION"), "You must specify a region"),
+    ],
+)
+def test_without_credentials_or_a_region_one_line_says_so(
+    lacking: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before a minute of synthesis, and without a traceback."""
+    for name in lacking:
+        monkeypatch.delenv(name, raising=False)
+
+    status = told("prod")
+
+    assert status == 2
+    assert capsys.readouterr().err.startswith(f"AWS refused, or was not reached: {said}")
+
+
+@pytest.mark.slow
+def test_it_is_said_where_and_what_cdk_does_not_do_ends_it(
+    ministack: Emulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Account and Region (AWS_REGION first, as CDK asks) stand there before anything is deleted or deployed."""
+
+    def refuse(command: Command) -> None:
+        raise subprocess.CalledProcessError(1, command)
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", ministack.endpoint)
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("TICKWRIGHT_STAGE", "dev")
+    monkeypatch.setattr(rollback, "_OUT", ROOT / "cdk.out" / "none")
+    monkeypatch.setattr(rollback, "_run", refuse)
+
+    status = told("prod")
+
+    written = capsys.readouterr()
+    assert (status, written.out) == (2, "the stage 'prod' of account 000000000000, eu-central-1\n")
+    assert "'cdk', 'synth'" in written.err
+    assert "is not done" in written.err
