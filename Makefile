@@ -62,8 +62,8 @@ rollback: setup ## Take an installation back to the version that is checked out 
 	@$(if $(STAGE),$(PY) -m infra.rollback $(STAGE),echo "Say which: make rollback STAGE=prod"; exit 2)
 
 .PHONY: synth
-synth: setup ## Write the CloudFormation templates to cdk.out
-	@$(PY) app.py
+synth: setup ## Write the CloudFormation templates of a stage to cdk.out (STAGE=dev, else what TICKWRIGHT_STAGE says)
+	@$(if $(STAGE),TICKWRIGHT_STAGE=$(STAGE) )$(PY) app.py
 
 # ---------------------------------------------------------------- install
 
@@ -203,7 +203,7 @@ pairs: setup ## Any two operations on one job, every order of their calls, every
 	@$(PY) -m tests.pairs $(if $(PLANT),PLANT=$(PLANT)) $(if $(SCENE),SCENE=$(SCENE)) $(ARGS)
 
 .PHONY: scenario
-scenario: setup ## The fleet dies, traffic triples, the store fails over or is gone: NAME=fleet-crash, spike, db-failover or outage (SIZE=)
+scenario: setup ## The fleet dies, traffic triples, the store fails over, a store or a Region is gone: NAME=fleet-crash, spike, db-failover, outage or region-failover (SIZE=)
 	@$(PY) -m tests.scenarios $(NAME) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
 .PHONY: demo-billing

@@ -22,8 +22,8 @@ def main() -> int:
     if npm is None:
         print("\n!!!!!!!! npm is missing: no CDK command line (cdk diff, cdk deploy). Tests go on.\n", file=sys.stderr)
         return 0
-    print("Installing the CDK command line in node_modules ...", flush=True)
-    if subprocess.run([npm, "ci", "--silent"], cwd=ROOT, check=False).returncode != 0:
+    print("Installing the CDK command line in node_modules ...", file=sys.stderr, flush=True)
+    if subprocess.run([npm, "ci", "--silent"], cwd=ROOT, stdout=sys.stderr, check=False).returncode != 0:
         sys.exit("This step failed: npm ci")
     STAMP.write_text(fingerprint)
     return 0

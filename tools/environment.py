@@ -107,7 +107,8 @@ def is_current(wanted: str, locks: list[Path]) -> bool:
 def install(wanted: str, locks: list[Path]) -> None:
     """Only `dev` removes what its locks don't name: `run` in a developer's checkout must not take the tools away."""
     python = str(VENV / "bin" / "python")
-    print(f"Installing the locked packages ({wanted}) in .venv ...", flush=True)
+    # On standard error, with all that is said on the way: `KEY=$(make -s key ...)` keeps what comes on the other.
+    print(f"Installing the locked packages ({wanted}) in .venv ...", file=sys.stderr, flush=True)
     if not answers([python, "-c", "pass"]):
         make_venv()
     uv = str(VENV / "bin" / "uv")
@@ -124,7 +125,7 @@ def install(wanted: str, locks: list[Path]) -> None:
 
 
 def make_venv() -> None:
-    made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=False)
+    made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], stdout=sys.stderr, check=False)
     if made.returncode != 0:
         sys.exit("Python could not make a virtual environment (on Debian and Ubuntu: apt-get install python3-venv).")
 
@@ -142,7 +143,7 @@ def link_node() -> None:
 
 def call(command: list[str]) -> None:
     """Run one step, and end with its own words and one line of ours where it fails."""
-    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+    if subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False).returncode != 0:
         sys.exit("This step failed: " + " ".join(command))
 
 

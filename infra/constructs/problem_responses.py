@@ -53,11 +53,13 @@ _NOT_FOUND = _Problem(
     title="Not found",
     detail="There is no such path or method. Those that exist are listed in /v1/openapi.json.",
 )
+# As the API says it (tickwright.domain.limits, which a test compares).
+BODY_BYTES_MAX, PAYLOAD_BYTES_MAX = 1_048_576, 262_144
 _TOO_LARGE = _Problem(
     status=413,
     code="too_large",
     title="The body is too large",
-    detail="Send a smaller body: a payload may have 1 MB.",
+    detail=f"Send a smaller body: it may have {BODY_BYTES_MAX} bytes, and a payload in it {PAYLOAD_BYTES_MAX}.",
 )
 _MEDIA_TYPE = _Problem(
     status=415,

@@ -16,7 +16,7 @@ from infra.constructs.log_group import own_log_group
 from infra.door_settings import WafSettings
 from infra.stage_settings import Settings
 
-# Of AWSManagedRulesCommonRuleSet. A payload has up to 1 MB, names addresses and holds code; and clients that say no
+# Of AWSManagedRulesCommonRuleSet. A body has up to 1 MB, names addresses and holds code; and clients that say no
 # name of theirs are programs, which ours are too.
 COUNTED = (
     "SizeRestrictions_BODY",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from infra.constructs.problem_responses import BODY_BYTES_MAX, PAYLOAD_BYTES_MAX
 from infra.policy.checks import FUNCTION
 from infra.policy.templates import Templates
 from infra.settings import STAGES
@@ -42,6 +43,14 @@ def responses(templates: Templates) -> dict[str, dict[str, Any]]:
     return {
         response["Properties"]["ResponseType"]: response["Properties"] for _, response in templates.of_type(RESPONSE)
     }
+
+
+def test_what_the_gateway_refuses_as_too_large_is_told_the_limits_of_the_product(prod: Templates) -> None:
+    """Both: a payload that fits a body may still be too large."""
+    told = json.loads(responses(prod)["REQUEST_TOO_LARGE"]["ResponseTemplates"]["application/json"])
+
+    assert (BODY_BYTES_MAX, PAYLOAD_BYTES_MAX) == (limits.BODY_BYTES_MAX, limits.PAYLOAD_BYTES_MAX)
+    assert all(str(limit) in told["detail"] for limit in (BODY_BYTES_MAX, PAYLOAD_BYTES_MAX))
 
 
 def test_only_health_and_the_description_are_open(prod: Templates) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.scenarios.__main__ import SCENARIOS
 from tests.tidy.tree import ROOT, Source, texts
 
 DOCUMENTS = [source for source in texts() if source.name.endswith(".md")]
@@ -90,6 +91,24 @@ def test_the_programs_take_the_arguments_that_make_gives_them(command: str) -> N
 def test_commands_with_arguments_are_found() -> None:
     """The test above stands on something."""
     assert "make scenario NAME=spike" in commands()
+
+
+@pytest.mark.parametrize("place", ["Makefile", "docs/scenarios.md", "docs/testing.md"])
+def test_whoever_tells_of_scenarios_names_each(place: str) -> None:
+    """In the line of `make help`, and where the pages say what to type."""
+    (line, *_) = [one for one in (ROOT / place).read_text().splitlines() if "db-failover" in one]
+
+    assert [name for name in SCENARIOS if name not in line] == []
+
+
+def test_a_stage_that_make_is_told_is_the_one_that_is_synthesised() -> None:
+    """It made dev's templates, whatever STAGE said, and exited with 0."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    told = subprocess.run(
+        ["make", "-n", "synth", "STAGE=staging"], cwd=ROOT, env=outside, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert told.splitlines()[-1].startswith("TICKWRIGHT_STAGE=staging ")
 
 
 def _links(document: Source) -> list[str]:

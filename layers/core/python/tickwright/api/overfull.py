@@ -48,7 +48,7 @@ def refuse_long_part(value: object, body: bytes) -> None:
     at_least = _bare_bytes(body) - refuse_overfull(value)
     limit = _LENGTHS[held[0]]
     if at_least > limit:
-        advice = f"it has over {at_least - 1} bytes, the limit is {limit}; store it elsewhere and pass a reference."
+        advice = f"it has more than the {limit} bytes that it may have; store it elsewhere and pass a reference."
         raise invalid(f"/{held[0]}", "too_large", advice)
 
 

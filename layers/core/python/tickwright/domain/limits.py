@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 # --- sizes -----------------------------------------------------------------------------------------------------
 PAYLOAD_BYTES_MAX = 262_144  # an item holds 400 KB; larger payloads need a place outside the store
-BODY_BYTES_MAX = 1_048_576  # semantics 1: any JSON up to 1 MB
+BODY_BYTES_MAX = 1_048_576  # semantics 1: any JSON up to 1 MB, of a whole body
 SWALLOWED_BYTES_MAX = 33_554_432  # of a body that is refused: so far its sender is heard out, and then told why
 RESULT_BYTES_MAX = 32_768  # semantics 5: larger results are handed over by reference
 CHECKPOINT_BYTES_MAX = 4_096  # it is written again with each heartbeat that notes anything: five write units
