@@ -1,6 +1,7 @@
 """What `make cost` and docs/capacity.md say follows from what was measured and from the prices alone."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -11,9 +12,10 @@ import pytest
 from infra.policy.templates import Templates
 from infra.settings import LANES, STAGES
 from tests.bench.sizes import size_of
+from tickwright.domain import limits
 from tools.cost import idle, measured, page, prices, sizing, standing, tables
 from tools.cost.__main__ import main
-from tools.cost.load import Load, Mode, Place, bill, runs_at_once, total, units_of
+from tools.cost.load import LAMBDA_RUN_S_MAX, Load, Mode, Place, bill, runs_at_once, total, units_of
 from tools.cost.measured import Record
 from tools.cost.rivals import rivals
 
@@ -121,6 +123,64 @@ def test_a_load_that_cannot_be_is_refused(broken: Callable[[], Load]) -> None:
     """Before it becomes a number that somebody believes."""
     with pytest.raises(AssertionError):
         broken()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--executions", "0"),
+        ("--executions", "-5"),
+        ("--executions", "many"),
+        ("--run-s", "-1"),
+        ("--run-s", "nan"),
+        ("--retries", "-1"),
+        ("--utilisation", "0"),
+        ("--utilisation", "5"),
+        ("--batch", "0"),
+    ],
+)
+def test_whoever_asks_for_what_cannot_be_is_told_what_can(
+    wrong: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As any wrong option, with the numbers that are taken."""
+    with pytest.raises(SystemExit) as ended:
+        main(["bill", "--executions", "1000", *wrong])
+
+    assert ended.value.code == 2
+    assert f"argument {wrong[0]}: {wrong[1]!r} is no number from " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", ["1e7", "10,000,000"])
+def test_a_large_number_may_be_written_as_people_do(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seven zeros are easily miscounted."""
+    main(["bill", "--executions", written, "--json"])
+
+    assert json.loads(capsys.readouterr().out)["executionsADay"] == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("run_s", "columns", "told"),
+    [
+        ("3600", {"Fargate, 3600 s"}, "ends after 840 s"),
+        ("30", {"Lambda, 30 s", "Fargate, 60 s"}, "are of runs of 60 s"),
+        ("300", {"Lambda, 300 s", "Fargate, 300 s"}, ""),
+    ],
+)
+def test_no_run_has_a_bill_where_it_could_not_run(
+    run_s: str, columns: set[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a column that is of another length says so."""
+    main(["bill", "--executions", "1000", "--run-s", run_s])
+
+    said = capsys.readouterr().out
+    assert set(re.findall(r"(?:Lambda|Fargate), \d+ s", said)) == columns
+    assert told in said
+    assert (not told) == ("Lambda ends" not in said and "are of runs of" not in said)
+
+
+def test_the_longest_run_on_lambda_is_that_of_the_product() -> None:
+    """Which the tool must not import for it."""
+    assert limits.LAMBDA_TIMEOUT_S_MAX == LAMBDA_RUN_S_MAX
 
 
 def test_others_are_told_beside_it() -> None:

@@ -10,17 +10,22 @@ All in US dollars of prices.py, and of the units that measured.json holds.
 
 import argparse
 import json
+import math
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from infra.settings import settings_of
 from tools.cost import measured, page, tables
-from tools.cost.load import Load, bill, total
+from tools.cost.load import LAMBDA_RUN_S_MAX, Load, bill, total
 from tools.cost.measured import Record
 from tools.cost.prices import DATE, REGION
 from tools.cost.rivals import rivals
+
+# A thousand times the largest installation that was reckoned with; a day; what a job may ask for; what SQS hands out.
+EXECUTIONS_MAX, DAY_S, ATTEMPTS_MAX, BATCH_MAX = 500_000_000_000, 86_400, 100, 10
 
 
 def main(arguments: list[str]) -> int:
@@ -44,12 +49,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tools.cost")
     what = parser.add_subparsers(dest="what", required=True)
     one = what.add_parser("bill", help="a month's bill")
-    one.add_argument("--executions", type=int, required=True, help="a day")
+    one.add_argument("--executions", type=_between(1, EXECUTIONS_MAX), required=True, help="a day: 10000000 or 1e7")
     usual = Load(executions_a_day=1)
-    one.add_argument("--run-s", type=float, default=usual.run_s, help="how long a run takes (default: %(default)s)")
-    one.add_argument("--retries", type=float, default=usual.retries, help="attempts more a run (default: %(default)s)")
-    one.add_argument("--utilisation", type=float, default=usual.utilisation, help="of what is provisioned")
-    one.add_argument("--batch", type=int, default=usual.batch, help="hints of an invocation (default: %(default)s)")
+    one.add_argument(
+        "--run-s", type=_between(0, DAY_S), default=usual.run_s, help="how long a run takes (default: %(default)s)"
+    )
+    one.add_argument(
+        "--retries",
+        type=_between(0, ATTEMPTS_MAX),
+        default=usual.retries,
+        help="attempts more a run (default: %(default)s)",
+    )
+    one.add_argument("--utilisation", type=_between(0.01, 1), default=usual.utilisation, help="of what is provisioned")
+    one.add_argument(
+        "--batch",
+        type=_between(1, BATCH_MAX),
+        default=usual.batch,
+        help="hints of an invocation (default: %(default)s)",
+    )
     one.add_argument("--json", action="store_true", help="for programs")
     what.add_parser("write", help="write docs/capacity.md's tables again")
     what.add_parser("check", help="are they current?")
@@ -60,22 +77,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _between(least: float, most: float) -> Callable[[str], float]:
+    """What argparse asks of a number, which may be written with commas or an exponent."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text.replace(",", ""))
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least:,} to {most:,}")
+        return value
+
+    return number
+
+
 def _bill(asked: argparse.Namespace) -> int:
     record = measured.read()
     load = Load(
-        executions_a_day=asked.executions,
+        executions_a_day=int(asked.executions),
         run_s=asked.run_s,
         retries=asked.retries,
         utilisation=asked.utilisation,
-        batch=asked.batch,
+        batch=int(asked.batch),
     )
-    loads = tables.variants(asked.executions, of_load=load)
+    loads = tables.variants(load.executions_a_day, of_load=load)
     if asked.json:
         print(json.dumps(_as_json(load, loads, record)))
         return 0
     print(f"{asked.executions:,} executions a day, US dollars a month, {REGION}, prices of {DATE}\n")
     print(tables.bills(loads, record), end="\n\n")
     print(tables.others(load))
+    if load.run_s > LAMBDA_RUN_S_MAX:
+        print(f"\nAn attempt on Lambda ends after {LAMBDA_RUN_S_MAX} s: such runs have a bill on Fargate alone.")
+    elif load.run_s < tables.FARGATE_RUN_S_MIN:
+        print(
+            f"\nThe columns of Fargate are of runs of {tables.FARGATE_RUN_S_MIN:g} s: what is shorter goes to Lambda."
+        )
     print("\nAn idle installation costs besides: docs/capacity.md. What is supposed, and how sure each price is, too.")
     return 0
 

@@ -18,6 +18,8 @@ _HOURS_A_DAY = 24
 _TRACED = 0.05
 # Terminal executions go after so long (limits.RETENTION_S_DEFAULT).
 KEPT_DAYS = 30
+# The longest attempt there (limits.LAMBDA_TIMEOUT_S_MAX).
+LAMBDA_RUN_S_MAX = 840
 # A unit is a kilobyte; DynamoDB adds so many bytes to what an item holds.
 ITEM_OVERHEAD_BYTES = 100
 # A line of the metric of dispatch lag, which a batch of claims writes (adapters/telemetry/metrics.py); less than this.

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from infra.settings import STAGES, Settings
 from tools.cost import idle, sizing
-from tools.cost.load import Line, Load, Mode, Place, bill, total
+from tools.cost.load import LAMBDA_RUN_S_MAX, Line, Load, Mode, Place, bill, total
 from tools.cost.measured import Record
 from tools.cost.prices import MILLION, MINUTES_A_MONTH, PRICES, Item, of
 from tools.cost.quotas import QUOTAS
@@ -17,6 +17,7 @@ from tools.cost.rivals import rivals
 
 DEFINITIONS = 50 * MILLION
 HERD = 100_000
+FARGATE_RUN_S_MIN = 60.0
 SMALL, LARGE = 10 * MILLION, 500 * MILLION
 # What an AWS account has free each month, for good; all of it, if nothing else of the account takes any.
 _FREE_ALARMS, _FREE_METRICS, _FREE_DASHBOARDS, _FREE_REQUESTS, _FREE_GB_S = 10, 10, 3, MILLION, 400_000
@@ -73,13 +74,18 @@ def prices(_: Record) -> str:
 
 # --- what a load costs ------------------------------------------------------------------------------------------
 def variants(executions_a_day: int, *, of_load: Load | None = None) -> dict[str, Load]:
-    """The columns of a bill: short web hooks on Lambda in both modes, and Python on Fargate that heartbeats."""
+    """The columns of a bill: short web hooks on Lambda in both modes, and Python on Fargate that heartbeats.
+
+    What Lambda would cut off has none there.
+    """
     short = of_load or Load(executions_a_day=executions_a_day)
-    long = replace(short, place=Place.FARGATE, run_s=max(60.0, short.run_s))
+    long = replace(short, place=Place.FARGATE, run_s=max(FARGATE_RUN_S_MIN, short.run_s))
     paid = replace(short, mode=Mode.PROVISIONED)
-    return {
+    on_lambda = {
         f"Lambda, {short.run_s:g} s, on demand": replace(short, mode=Mode.ON_DEMAND, place=Place.LAMBDA),
         f"Lambda, {short.run_s:g} s, provisioned": replace(paid, place=Place.LAMBDA),
+    }
+    return (on_lambda if short.run_s <= LAMBDA_RUN_S_MAX else {}) | {
         f"Fargate, {long.run_s:g} s, on demand": replace(long, mode=Mode.ON_DEMAND),
         f"Fargate, {long.run_s:g} s, provisioned": replace(long, mode=Mode.PROVISIONED),
     }
