@@ -20,23 +20,28 @@ from tickwright.domain.ids import TenantId
 from tickwright.domain.limits import SILENCE_LASTS_MS
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.tenants import Scope
-from tickwright.ports.faults import QueueUnavailable, StoreUnavailable
+from tickwright.ports.faults import QueueUnavailable, StoreBusy, StoreUnavailable
 from tickwright.ports.intake import Arrived, Submission
 from tickwright.services.kit import Kit
 
 AnswerT = TypeVar("AnswerT")
 SECRET = b"a secret of the tests"
 ALL = frozenset(Scope) - {Scope.ADMIN}
+_TRIED_FOR_MS = 1_300
 HANDLER = {"type": "python", "handler": "echo"}
 
 
 @dataclass(slots=True)
 class Mood:
-    """How the store is: well; down, and refusing at once; or silent, and never answering. It counts who asks."""
+    """How the store is: well; down, and refusing at once; or silent, and never answering. It counts who asks.
+
+    `puts_off`: it throttles what it is asked, until its adapter has tried often enough.
+    """
 
     kit: Kit
     is_down: bool = False
     is_silent: bool = False
+    puts_off: bool = False
     applies_writes: bool = False  # while it is down: they are done, and nobody says so
     is_queue_silent: bool = False  # the store is not touched by that
     slow_writes_ms: int = 0
@@ -49,6 +54,9 @@ class Mood:
         self.asked += 1
         if call.writes:
             await self.kit.clock.sleep_ms(self.slow_writes_ms)
+        if self.puts_off and call.fault is StoreUnavailable:
+            await self.kit.clock.sleep_ms(_TRIED_FOR_MS)
+            raise StoreBusy("throttled")
         if self.is_silent:
             await self.kit.clock.sleep_ms(10_000_000)
         if self.is_down and self.applies_writes and call.writes:

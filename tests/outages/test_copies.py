@@ -61,6 +61,22 @@ async def test_while_the_store_answers_no_copy_is_shown(house: House) -> None:
     assert (after.json["status"], "stale" in after.json) == ("ACTIVE", False)
 
 
+@pytest.mark.sem("SEM-STALE-1", "SEM-STALE-4")
+async def test_a_store_that_throttles_is_not_silent(house: House) -> None:
+    """Whoever is put off has a copy of what he asked for; everybody after that has the store's own answer."""
+    acme = await house.client()
+    path = f"/v1/jobs/{(await acme.post('/v1/jobs', a_job(house.world))).json['jobId']}"
+    house.mood.puts_off = True
+    for _ in range(3):
+        assert (await acme.get(path)).json["stale"]
+        await house.world.clock.sleep_ms(STORE_RESTS_MS)
+    assert not house.api.known_keys.silence.lasts(house.world.clock)
+    assert (await at_another(acme, silenced(house.api)).get(path)).status == 503
+    house.mood.puts_off = False
+
+    assert "stale" not in (await acme.get(path)).json
+
+
 @pytest.mark.sem("SEM-STALE-1")
 async def test_whoever_asks_for_what_is_not_there_keeps_no_copy_in_use(house: House) -> None:
     """The store is back, and the first to ask it are refused: the next one is shown what is, not a copy."""

@@ -110,6 +110,20 @@ async def test_a_queue_that_does_not_answer_is_no_silence_of_the_store(house: Ho
     assert "stale" not in (await acme.get(later.headers["Location"])).json
 
 
+@pytest.mark.sem("SEM-INTAKE-1", "SEM-INTAKE-3")
+async def test_a_store_that_throttles_is_asked_by_everybody(house: House) -> None:
+    """What it put off for all its time is accepted, as ever; nobody goes past the store for it."""
+    acme = await house.client()
+    await acme.get("/v1/me")
+    house.mood.puts_off = True
+    put_off = [await acme.post("/v1/jobs", a_job(house.world)) for _ in range(3)]
+    assert [got.status for got in put_off] == [202] * 3
+    assert not house.api.known_keys.silence.lasts(house.world.clock)
+    house.mood.puts_off = False
+
+    assert (await acme.post("/v1/jobs", a_job(house.world))).status == 201
+
+
 @pytest.mark.sem("SEM-INTAKE-3")
 async def test_where_the_intake_is_gone_the_store_is_asked_though_it_was_silent(house: House) -> None:
     """It may be back; only if it is not, is there nobody to accept anything."""

@@ -8,10 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from botocore.exceptions import ReadTimeoutError
+
 from tests.sim.clock import SimClock, SimEntropy
 from tests.sim.process import Process
 from tests.support.builders import an_id
-from tickwright.adapters.aws.patience import Patience, Persistence, TryAgain
+from tickwright.adapters.aws.patience import Patience, Persistence
 from tickwright.ports.faults import QueueUnavailable, Unavailable
 
 AnswerT = TypeVar("AnswerT")
@@ -41,7 +43,7 @@ class FailingOver(Process):
         async def attempt() -> AnswerT:
             answer = await self._answer(Process.call(self, do, fault, writes=writes))
             if self._is_mute():
-                raise TryAgain("the reply was lost")
+                raise _no_answer()
             return answer
 
         return await self._persistence(fault).persist("a call", attempt)
@@ -54,7 +56,7 @@ class FailingOver(Process):
         async def attempt() -> list[AnswerT | Unavailable]:
             answers = await Process.call_each(self, each, fault)
             if self._is_mute() or any(isinstance(one, Unavailable) for one in answers):
-                raise TryAgain("a reply was lost")
+                raise _no_answer()
             return answers
 
         return await self._persistence(fault).persist("a batch", attempt)
@@ -67,8 +69,13 @@ class FailingOver(Process):
         try:
             return await calling
         except Unavailable as unanswered:
-            raise TryAgain(str(unanswered)) from unanswered
+            raise _no_answer() from unanswered
 
     def _persistence(self, fault: type[Unavailable]) -> Persistence:
         clock, entropy = SimClock(self.network.now_ms, self), SimEntropy(0, self.draws.fraction, an_id)
-        return Persistence(clock=clock, entropy=entropy, patience=self.patience, fault=fault)
+        return Persistence(clock=clock, entropy=entropy, patience=self.patience, fault=fault, busy=fault)
+
+
+def _no_answer() -> ReadTimeoutError:
+    """The reply was lost, or there was none."""
+    return ReadTimeoutError(endpoint_url="the store")

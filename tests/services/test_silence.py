@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.kits import World
 from tickwright.domain.limits import SILENCE_LASTS_MS, STORE_PATIENCE_MS, STORE_RESTS_MS
-from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.faults import StoreBusy, StoreUnavailable
 from tickwright.services.silence import Silence, insist
 
 
@@ -85,6 +85,29 @@ async def test_a_refusal_neither_ends_a_silence_nor_lengthens_it(door: Door) -> 
 
 
 @pytest.mark.sem("SEM-STALE-1")
+async def test_whoever_is_put_off_has_a_copy_and_the_next_one_is_answered(door: Door) -> None:
+    """A throttled item is no silence: nobody else is shown a copy for it, and one that lasted is over."""
+    door.does = StoreBusy("throttled")
+    assert [await door.look() for _ in range(3)] == ["copy"] * 3
+    assert door.asked == 3
+
+    door.does = "fresh"
+    assert await door.look() == "fresh"
+
+    door.does = StoreUnavailable("down")
+    await door.look()
+    await door.world.clock.sleep_ms(STORE_PATIENCE_MS)
+    await door.look()
+    assert door.silence.lasts(door.world.clock)
+    await door.world.clock.sleep_ms(STORE_RESTS_MS)
+    door.does = StoreBusy("throttled")
+    assert await door.look() == "copy"
+    assert not door.silence.lasts(door.world.clock)
+    door.does = "fresh"
+    assert await door.look() == "fresh"
+
+
+@pytest.mark.sem("SEM-STALE-1")
 async def test_a_slow_answer_that_comes_in_time_is_the_answer(door: Door) -> None:
     """A store that needs a second is not silent."""
 
@@ -152,3 +175,20 @@ async def test_insisting_passes_on_what_is_no_silence(door: Door) -> None:
         await insist(door.world.kit, door._ask, for_ms=5_000)  # noqa: SLF001
 
     assert door.asked == 1
+
+
+@pytest.mark.sem("SEM-INTAKE-3")
+@pytest.mark.parametrize("then_silent", [False, True])
+async def test_insisting_that_is_cut_off_says_what_was_heard_last(door: Door, *, then_silent: bool) -> None:
+    """Put off until the time was over: the store is there. Silent for more than a moment by then: it is not."""
+
+    async def put_off() -> str:
+        door.asked += 1
+        silent = then_silent and door.asked > 1
+        await door.world.clock.sleep_ms(1_000_000 if silent else 1_300)
+        raise StoreBusy("throttled")
+
+    with pytest.raises(StoreUnavailable) as raised:
+        await insist(door.world.kit, put_off, for_ms=5_000)
+
+    assert raised.type is not StoreBusy if then_silent else raised.type is StoreBusy

@@ -33,7 +33,7 @@ from tickwright.domain.instants import Instant
 from tickwright.domain.lanes import Lane
 from tickwright.domain.tenants import PutName
 from tickwright.domain.transitions import State
-from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.faults import StoreBusy, StoreUnavailable
 from tickwright.ports.store import AnyChange, Applied, Refused, Unknown
 
 TABLES = TableNames(jobs="jobs", executions="executions", journal="journal", control="control")
@@ -172,6 +172,23 @@ async def test_a_failed_read_is_never_an_empty_answer() -> None:
         await store.heads([JOB])
     with pytest.raises(StoreUnavailable):
         await store.executions_of(JOB, limit=10)
+
+
+@pytest.mark.sem("SEM-STALE-1")
+async def test_a_store_that_puts_off_to_the_end_says_that_it_is_there() -> None:
+    """A read, a write, a transaction in conflict and keys left over: each is told apart from a store that is silent."""
+    left = {"jobs": {"Keys": [{"jobId": wire.text(JOB)}]}}
+    client = ScriptedClient(
+        get_item=[THROTTLED],
+        update_item=[error("TransactionConflictException")],
+        transact_write_items=[cancelled(NOTHING, {"Code": "TransactionConflict"}, NOTHING)],
+        batch_get_item=[{"Responses": {}, "UnprocessedKeys": left}],
+    )
+    store = store_of(client)
+
+    for asked in (store.head(JOB), store.write(CLAIM), store.write_together(SUBMIT), store.heads([JOB])):
+        with pytest.raises(StoreBusy):
+            await asked
 
 
 async def test_keys_left_unprocessed_are_read_again() -> None:

@@ -105,8 +105,8 @@ async def insisting(
     for_ms = limits.STORE_PATIENCE_MS if silence.lasts(clock) else for_ms
     try:
         answer = await insist(call.kit, attempt, for_ms=for_ms)
-    except Unavailable:
-        silence.begins(clock)
+    except Unavailable as fault:
+        silence.hears(clock, fault)
         raise
     silence.ends()
     return answer

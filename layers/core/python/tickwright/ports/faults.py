@@ -6,7 +6,11 @@ class Unavailable(Exception):  # noqa: N818 - a state of the world, named as one
 
 
 class StoreUnavailable(Unavailable):
-    """The store throttled, timed out, was cut off, or answered that it is ill. Never means 'no such item'."""
+    """The store timed out, was cut off, answered that it is ill, or put off to the end. Never means 'no such item'."""
+
+
+class StoreBusy(StoreUnavailable):
+    """It answers, and its last word was 'not now': it throttled, or somebody else had the item. No silence."""
 
 
 class QueueUnavailable(Unavailable):

@@ -68,7 +68,8 @@ class Store(Protocol):
         """Carry out one conditional write, atomically.
 
         A write whose reply was lost is repeated and then judged by the item (`change.mine`). Throttles and conflicts
-        are retried with jitter; StoreUnavailable after that means that the outcome is not known.
+        are retried with jitter; StoreUnavailable after that means that the outcome is not known (StoreBusy: and that
+        the last word was one of those).
         """
         ...
 

@@ -30,7 +30,7 @@ from tickwright.domain.logs import NOTHING_SAID, Tail
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.domain.stored_logs import SaidBy
 from tickwright.domain.transitions import State
-from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.faults import StoreBusy
 from tickwright.ports.store import Applied, Outcome
 from tickwright.services.end import failing_for, follow_up, owed_and_ttl, wait_key_for
 from tickwright.services.eras import in_force
@@ -68,7 +68,7 @@ async def heartbeat(kit: Kit, seen: Execution, epoch: Epoch, *, noted: Noted | N
         if outcome.old is None or not _is_held(change, outcome.old):
             return _refused(kit, change, outcome.old)
         seen = outcome.old
-    raise StoreUnavailable(f"the lease of {seen.ref.id} was moved by others {_READS_MAX} times in a row")
+    raise StoreBusy(f"the lease of {seen.ref.id} was moved by others {_READS_MAX} times in a row")
 
 
 def _moving(seen: Execution, epoch: Epoch, *, now: Instant, until: Instant, noted: Noted | None) -> Heartbeat:
@@ -240,7 +240,7 @@ async def report_heartbeat(  # noqa: PLR0913 - a report names its run, its fence
         answer = await _kept(kit, execution, merged)
         if answer is not None:
             return answer
-    raise StoreUnavailable(f"the lease of {execution_id} was moved by others {_READS_MAX} times in a row")
+    raise StoreBusy(f"the lease of {execution_id} was moved by others {_READS_MAX} times in a row")
 
 
 async def _kept(kit: Kit, execution: Execution, noted: Noted | None) -> Extended | Refusal | None:

@@ -2,7 +2,8 @@
 
 Must not know what is asked for. Whoever has something to show waits two seconds for the store, and for a second after a
 silence not at all: else everybody who looks would hold a place of the API for as long as the store is patient, and the
-API would fall with the store. Promise: SEM-STALE-1.
+API would fall with the store. A store that puts somebody off answers, and nobody else does without it for that.
+Promise: SEM-STALE-1.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 from tickwright.domain import limits
 from tickwright.ports.clock import Clock
-from tickwright.ports.faults import StoreUnavailable, Unavailable
+from tickwright.ports.faults import StoreBusy, StoreUnavailable, Unavailable
 from tickwright.services.kit import Kit
 
 AnswerT = TypeVar("AnswerT")
@@ -40,7 +41,7 @@ class Silence:
         try:
             return await self._answer(clock, asking, instead)
         finally:
-            if asking.done() and not asking.cancelled() and not isinstance(asking.exception(), Unavailable):
+            if asking.done() and not asking.cancelled() and not _is_no_answer(asking.exception()):
                 # A refusal may be the store's word, or none at all: the next one asks.
                 self._rests_until_ms = clock.monotonic_ms()
             asking.cancel()
@@ -54,13 +55,20 @@ class Silence:
                 return shown
         try:
             answer = await asking
-        except Unavailable:
-            self.begins(clock)
+        except Unavailable as fault:
+            self.hears(clock, fault)
             if (shown := await instead()) is not None:
                 return shown
             raise
         self.ends()
         return answer
+
+    def hears(self, clock: Clock, fault: Unavailable) -> None:
+        """It was asked, and this is what came of it: nothing, or its word that it has no time now."""
+        if _is_no_answer(fault):
+            self.begins(clock)
+        elif isinstance(fault, StoreBusy):
+            self.ends()
 
     def begins(self, clock: Clock) -> None:
         """It was asked and did not answer, once more or for the first time."""
@@ -80,6 +88,10 @@ class Silence:
         return clock.monotonic_ms() - self._since_ms >= limits.STORE_PATIENCE_MS
 
 
+class _CutOff(StoreUnavailable):
+    """Nobody has said anything: the time was over."""
+
+
 async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms: int) -> AnswerT:
     """The answer of the first attempt that gets one, asking again for so long; then StoreUnavailable.
 
@@ -87,10 +99,19 @@ async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms:
     """
     ends_ms = kit.clock.monotonic_ms() + for_ms
     most_ms = _FIRST_WAIT_MS
+    said: Unavailable | None = None
     while True:
+        began_ms = kit.clock.monotonic_ms()
         try:
-            return await answered_within(kit.clock, attempt, for_ms=ends_ms - kit.clock.monotonic_ms())
-        except Unavailable:
+            return await answered_within(kit.clock, attempt, for_ms=ends_ms - began_ms)
+        except _CutOff:
+            # An attempt that was cut off before its two seconds were over says nothing; the one before it does.
+            is_short = kit.clock.monotonic_ms() - began_ms < limits.STORE_PATIENCE_MS
+            if said is not None and is_short:
+                raise said from None
+            raise
+        except Unavailable as fault:
+            said = fault
             wait_ms = int(most_ms * kit.entropy.fraction())
             if kit.clock.monotonic_ms() + wait_ms >= ends_ms:
                 raise
@@ -103,10 +124,15 @@ async def answered_within(clock: Clock, attempt: Callable[[], Awaitable[AnswerT]
     asking = _begun(attempt())
     try:
         if not await _is_done_within(clock, asking, for_ms):
-            raise StoreUnavailable("no answer within the request's time")
+            raise _CutOff("no answer within the request's time")
         return await asking
     finally:
         asking.cancel()
+
+
+def _is_no_answer(fault: BaseException | None) -> bool:
+    """Whether the store has said nothing. What it was that a queue did not answer, is none of its concern."""
+    return isinstance(fault, StoreUnavailable) and not isinstance(fault, StoreBusy)
 
 
 def _begun(asked: Awaitable[AnswerT]) -> "asyncio.Future[AnswerT]":

@@ -18,7 +18,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-# Throttled: nothing was done.
+# Throttled: nothing was done. The service answers, and has too much to do.
 THROTTLED: Final = frozenset(
     {
         "LimitExceededException",
@@ -76,6 +76,15 @@ def passing_fault(error: Exception) -> str | None:
     code: str = answer.get("Error", {}).get("Code", "")
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     return code if code in PASSING or status >= _SERVER_ERROR else None
+
+
+def is_put_off(error: Exception) -> bool:
+    """Whether it is the answer of a service that is there, and has nothing against the request but the moment."""
+    if not isinstance(error, ClientError):
+        return False
+    answer: Mapping[str, Any] = error.response
+    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return code_of(error) in THROTTLED | _CONFLICT and status < _SERVER_ERROR
 
 
 def code_of(error: ClientError) -> str:

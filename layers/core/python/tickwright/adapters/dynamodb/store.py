@@ -42,7 +42,7 @@ from tickwright.domain.tenants import ApiKey, IdempotencyRecord, NameRecord
 from tickwright.domain.webhooks import Rotation
 from tickwright.ports.clock import Clock
 from tickwright.ports.entropy import Entropy
-from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.faults import StoreBusy, StoreUnavailable
 from tickwright.ports.store import AnyChange, Listing, Outcome, Unknown
 
 ItemT = TypeVar("ItemT")
@@ -65,7 +65,9 @@ class DynamoDbStore:
         self._engine = Engine(
             calls=Calls(client, threads=CONNECTIONS, meter=options.meter, always=always),
             names=tables,
-            persistence=Persistence(clock=clock, entropy=entropy, patience=options.patience, fault=StoreUnavailable),
+            persistence=Persistence(
+                clock=clock, entropy=entropy, patience=options.patience, fault=StoreUnavailable, busy=StoreBusy
+            ),
             partiql=options.partiql,
         )
         self._reader = Reader(self._engine)

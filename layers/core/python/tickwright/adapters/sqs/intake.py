@@ -39,7 +39,9 @@ class SqsIntake:
         self._calls = Calls(client, threads=_THREADS)
         self._url = url
         self._refused_url = refused_url
-        self._persistence = Persistence(clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable)
+        self._persistence = Persistence(
+            clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable, busy=QueueUnavailable
+        )
 
     def close(self) -> None:
         """Let go of the threads."""

@@ -105,7 +105,9 @@ class SqsQueue:
         self._calls = Calls(client, threads=CONNECTIONS, meter=meter)
         self._urls = urls
         self._clock = clock
-        self._persistence = Persistence(clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable)
+        self._persistence = Persistence(
+            clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable, busy=QueueUnavailable
+        )
 
     def close(self) -> None:
         """Let go of the threads."""
