@@ -144,6 +144,12 @@ class House:
         await self.world.database.write(lambda connection: connection.execute(where, found), StoreUnavailable)
 
 
+async def back_after(house: House, ms: int) -> None:
+    """The store is well again after so long."""
+    await house.world.clock.sleep_ms(ms)
+    house.mood.is_down = house.mood.is_silent = False
+
+
 def at_another(client: Client, api: Api) -> Client:
     """The same caller at another process."""
     return Client(api, client.secret)

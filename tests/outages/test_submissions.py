@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.outages.house import House, a_job, at_another
+from tests.outages.house import House, a_job, at_another, back_after
 from tickwright.api.landing import settle_arrival
 from tickwright.api.submissions import insists_ms
 from tickwright.domain.deletions import Deletion
@@ -19,11 +19,6 @@ from tickwright.domain.transitions import State
 from tickwright.ports.intake import Arrived
 
 
-async def _back_after(house: House, ms: int) -> None:
-    await house.world.clock.sleep_ms(ms)
-    house.mood.is_down = house.mood.is_silent = False
-
-
 @pytest.mark.sem("SEM-INTAKE-3", "SEM-IDEM-1")
 @pytest.mark.parametrize("applies_writes", [False, True], ids=["nothing-applied", "applied-unanswered"])
 async def test_a_short_outage_costs_a_wait_and_makes_one_job(house: House, *, applies_writes: bool) -> None:
@@ -33,7 +28,7 @@ async def test_a_short_outage_costs_a_wait_and_makes_one_job(house: House, *, ap
     house.mood.is_down, house.mood.applies_writes = True, applies_writes
     began_ms = house.world.clock.monotonic_ms()
 
-    got, _ = await asyncio.gather(acme.post("/v1/jobs", a_job(house.world)), _back_after(house, 500))
+    got, _ = await asyncio.gather(acme.post("/v1/jobs", a_job(house.world)), back_after(house, 500))
 
     assert got.status == 201
     assert 500 <= house.world.clock.monotonic_ms() - began_ms <= 2_500
@@ -82,20 +77,6 @@ async def test_in_a_silence_that_lasts_nobody_insists(house: House, *, has_intak
     assert (await client.post("/v1/jobs", a_job(house.world))).status == 201
 
 
-@pytest.mark.sem("SEM-INTAKE-3")
-async def test_a_batch_is_asked_again_as_a_whole(house: House) -> None:
-    """Each of its jobs comes into being once, however often the batch was tried."""
-    acme = await house.client()
-    await acme.get("/v1/me")
-    house.mood.is_down, house.mood.applies_writes = True, True
-    jobs = [a_job(house.world, name=f"job-{number}") for number in range(20)]
-
-    got, _ = await asyncio.gather(acme.post("/v1/jobs/batch", {"jobs": jobs}), _back_after(house, 300))
-
-    assert [outcome["status"] for outcome in got.json["outcomes"]] == [201] * 20
-    assert len(await house.world.heads()) == 20
-
-
 @pytest.mark.sem("SEM-INTAKE-3", "SEM-STALE-1")
 async def test_a_queue_that_does_not_answer_is_no_silence_of_the_store(house: House) -> None:
     """A job that is due is created, and fired by the loop; nobody takes the store for silent, with the intake gone."""
@@ -136,19 +117,6 @@ async def test_where_the_intake_is_gone_the_store_is_asked_though_it_was_silent(
     house.mood.is_down, house.intake.is_down = False, True
 
     assert (await acme.post("/v1/jobs", a_job(house.world))).status == 201
-
-
-@pytest.mark.sem("SEM-INTAKE-3")
-async def test_a_batch_has_its_twenty_seconds_beside_an_intake_too(house: House) -> None:
-    """It is never accepted, so nothing is won by cutting it off: a slow store carries it out."""
-    acme = await house.client()
-    house.mood.slow_writes_ms = 700
-    jobs = [a_job(house.world) for _ in range(100)]
-
-    got = await acme.post("/v1/jobs/batch", {"jobs": jobs})
-
-    assert [outcome["status"] for outcome in got.json["outcomes"]] == [201] * 100
-    assert not house.api.known_keys.silence.lasts(house.world.clock)
 
 
 @pytest.mark.sem("SEM-INTAKE-1")

@@ -4,8 +4,9 @@ Must not know the rules: the services decide, here their outcomes become answers
 SEM-API-4.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 from tickwright.api import validate_only
 from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson, VersionsJson
@@ -18,7 +19,16 @@ from tickwright.api.merge_patch import merged
 from tickwright.api.problems import Refused, granted, invalid, invalid_fields, problem
 from tickwright.api.shapes import shaped
 from tickwright.api.specs import check_target, read_moment, read_shaped
-from tickwright.api.submissions import accepted, any_job, check_pool, insisting, submit_once, submit_or_accept
+from tickwright.api.submissions import (
+    accepted,
+    any_job,
+    check_pool,
+    create_once,
+    fire_new,
+    insisting_on_each,
+    own,
+    submit_or_accept,
+)
 from tickwright.api.views import execution_json, job_json, job_summary_json, spec_members, version_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
@@ -45,8 +55,6 @@ from tickwright.services.shown import as_shown
 from tickwright.services.submit import RequestKey, Submitted
 
 REPLAYED = {"Idempotent-Replayed": "true"}
-# Enough to hide the waiting for a store, few enough to leave others their turn.
-_AT_ONCE = 10
 _VERSIONS_A_PAGE = 20  # each is one read, and may hold a payload of a quarter megabyte
 _VERSION_DIGITS = 9
 
@@ -70,30 +78,47 @@ async def create(call: Call) -> Response:
 async def create_batch(call: Call) -> Response:
     """POST /v1/jobs/batch."""
     whole = required_key(call.request, call.value)
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(index: int, value: object) -> OutcomeJson:
-        async with gate:
-            return await _outcome(call, value, part_of(whole, index, value))
-
-    async def all_of_them() -> list[OutcomeJson]:
-        return await asyncio.gather(*(one(index, value) for index, value in enumerate(call.read(BatchBody).jobs)))
-
-    answer: BatchJson = {"outcomes": await insisting(call, all_of_them)}
+    parts = [(value, part_of(whole, index, value)) for index, value in enumerate(call.read(BatchBody).jobs)]
+    made = await insisting_on_each(call, [_part(call, value, request) for value, request in parts])
+    await fire_new(call, [one.submitted for one in made if isinstance(one, _Made)])
+    answer: BatchJson = {"outcomes": [_outcome(call, one) for one in made]}
     return json_response(200, answer)
 
 
-async def _outcome(call: Call, value: object, request: RequestKey) -> OutcomeJson:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A job of a batch, and how it is shown."""
+
+    submitted: Submitted
+    view: JobView
+
+
+def _part(call: Call, value: object, request: RequestKey) -> Callable[[], Awaitable[_Made | Refused]]:
+    """One job of a batch: asked for as often as it takes, as of now."""
     try:
-        submitted = await submit_once(call, any_job(call, shaped(JobBody, value), request))
+        asked = any_job(call, shaped(JobBody, value), request)
     except Refused as refused:
-        refusal = problem(refused.refusal, call.request_id)
+        return partial(_refused, refused)
+
+    async def made() -> _Made | Refused:
+        try:
+            submitted = own(asked, await create_once(call, asked))
+        except Refused as refused:
+            return refused
+        return _Made(submitted, await _seen(call, submitted))
+
+    return made
+
+
+async def _refused(refused: Refused) -> Refused:
+    return refused
+
+
+def _outcome(call: Call, made: _Made | Refused) -> OutcomeJson:
+    if isinstance(made, Refused):
+        refusal = problem(made.refusal, call.request_id)
         return {"status": refusal["status"], "replayed": False, "problem": refusal}
-    return {
-        "status": 201,
-        "replayed": submitted.replayed,
-        "job": job_json(await _seen(call, submitted), call.api.handlers),
-    }
+    return {"status": 201, "replayed": made.submitted.replayed, "job": job_json(made.view, call.api.handlers)}
 
 
 async def _seen(call: Call, submitted: Submitted) -> JobView:

@@ -4,10 +4,12 @@ Must not know what the rules refuse. The id of a job that may have to wait in th
 that a repeat, an attempt whose answer was lost and the landing all mean one job. Promises: SEM-IDEM-1, SEM-INTAKE-1.
 """
 
+import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from tickwright.api.answers import AcceptedJson
@@ -34,6 +36,8 @@ from tickwright.services.silence import answered_within, insist
 from tickwright.services.submit import ID_TAKEN, RequestKey, Submitted, fire_if_near, submit_unfired
 
 AnswerT = TypeVar("AnswerT")
+# Of a batch: enough to hide the waiting for a store, few enough to leave others their turn.
+_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,7 @@ async def submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> Su
     """The job; or, where the store does not answer for a while and there is an intake, what waits in it."""
     submitted = await _submit_or_accept(call, body, request)
     if isinstance(submitted, Submitted):
-        await fire_new(call, submitted)
+        await fire_new(call, [submitted])
     return submitted
 
 
@@ -58,7 +62,7 @@ async def _submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> S
     intake = call.api.intake
     if intake is None:
         asked = any_job(call, body, request)
-        return await insisting(call, lambda: create_once(call, asked), for_ms=call.api.insists_ms)
+        return own(asked, await insisting(call, lambda: create_once(call, asked), for_ms=call.api.insists_ms))
     job_id = job_id_of(call.page_secret, call.tenant_id, request)
     asked = Asked(body=body, request=request, job_id=job_id, at=call.kit.clock.now())
     if call.api.known_keys.silence.lasts(call.kit.clock):
@@ -74,22 +78,39 @@ async def _submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> S
         return submission
 
 
-async def fire_new(call: Call, submitted: Submitted) -> None:
-    """Fire it at once if it is new and due by now, as far as that takes no time: else the loop does.
+async def fire_new(call: Call, jobs: Sequence[Submitted]) -> None:
+    """Fire at once those that are new and due by now, as far as that takes no time: else the loop does.
 
-    Apart from its creation, and no part of what is insisted on: a queue that is ill is no silence of the store.
+    Apart from their creation, and no part of what is insisted on: a queue that is ill is no silence of the store.
     """
-    if submitted.replayed:
-        return
+
+    async def fire_all() -> None:
+        await _few_at_once([partial(fire_if_near, call.kit, job.head) for job in jobs if not job.replayed])
+
     with contextlib.suppress(Unavailable):
-        await answered_within(
-            call.kit.clock, lambda: fire_if_near(call.kit, submitted.head), for_ms=limits.INTAKE_AFTER_MS
-        )
+        await answered_within(call.kit.clock, fire_all, for_ms=limits.INTAKE_AFTER_MS)
+
+
+async def _few_at_once(attempts: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(attempt: Callable[[], Awaitable[None]]) -> None:
+        async with gate:
+            await attempt()
+
+    async with asyncio.TaskGroup() as group:
+        for attempt in attempts:
+            group.create_task(one(attempt))
 
 
 def any_job(call: Call, body: JobBody, request: RequestKey) -> Asked:
     """A job under an id that means nothing."""
     return Asked(body=body, request=request, job_id=JobId(call.kit.entropy.token()), at=call.kit.clock.now())
+
+
+def own(asked: Asked, submitted: Submitted) -> Submitted:
+    """What came of it; no replay where this very request made the job, and was not told so the first time."""
+    return replace(submitted, replayed=submitted.replayed and submitted.head.job_id != asked.job_id)
 
 
 async def insisting(
@@ -112,10 +133,34 @@ async def insisting(
     return answer
 
 
+async def insisting_on_each(call: Call, attempts: Sequence[Callable[[], Awaitable[AnswerT]]]) -> Sequence[AnswerT]:
+    """The answers of all, in their order: those alone that were not answered are asked again, for as long as one is."""
+    answered: dict[int, AnswerT] = {}
+
+    async def ask_the_others() -> None:
+        faults: list[Unavailable] = []
+
+        async def ask(number: int) -> None:
+            if faults:  # the next round asks for it: what is under way is waited for, and keeps its answer
+                return
+            try:
+                answered[number] = await attempts[number]()
+            except Unavailable as fault:
+                faults.append(fault)
+
+        left = [number for number in range(len(attempts)) if number not in answered]
+        await _few_at_once([partial(ask, number) for number in left])
+        if faults:
+            raise faults[0]
+
+    await insisting(call, ask_the_others)
+    return [answered[number] for number in range(len(attempts))]
+
+
 async def submit_once(call: Call, asked: Asked) -> Submitted:
     """The job, fired if it is due by now, or Refused."""
     submitted = await create_once(call, asked)
-    await fire_new(call, submitted)
+    await fire_new(call, [submitted])
     return submitted
 
 

@@ -88,7 +88,7 @@ class Silence:
         return clock.monotonic_ms() - self._since_ms >= limits.STORE_PATIENCE_MS
 
 
-class _CutOff(StoreUnavailable):
+class CutOff(StoreUnavailable):
     """Nobody has said anything: the time was over."""
 
 
@@ -104,7 +104,7 @@ async def insist(kit: Kit, attempt: Callable[[], Awaitable[AnswerT]], *, for_ms:
         began_ms = kit.clock.monotonic_ms()
         try:
             return await answered_within(kit.clock, attempt, for_ms=ends_ms - began_ms)
-        except _CutOff:
+        except CutOff:
             # An attempt that was cut off before its two seconds were over says nothing; the one before it does.
             is_short = kit.clock.monotonic_ms() - began_ms < limits.STORE_PATIENCE_MS
             if said is not None and is_short:
@@ -124,7 +124,7 @@ async def answered_within(clock: Clock, attempt: Callable[[], Awaitable[AnswerT]
     asking = _begun(attempt())
     try:
         if not await _is_done_within(clock, asking, for_ms):
-            raise _CutOff("no answer within the request's time")
+            raise CutOff("no answer within the request's time")
         return await asking
     finally:
         asking.cancel()
