@@ -1,17 +1,23 @@
 """A copy of tables may have a job's head without its version: such a job stands in nobody's way."""
 
+import pytest
+
 from tests.recovery.places import Installations
 from tests.recovery.test_deletion import deleted, submitted
 from tests.support.builders import TENANT
 from tickwright.adapters.exchange import line_of
 from tickwright.domain.changes.heads import PutHead
+from tickwright.domain.events import EventName
 from tickwright.domain.exports import Closing, JobExport
 from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import JobStatus
-from tickwright.domain.outcomes import VERSION_LOST
-from tickwright.services.change_job import cancel_job, edit_job
+from tickwright.domain.outcomes import VERSION_LOST, Code, Refusal
+from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.export_tenant import export_tenant
-from tickwright.services.jobs import get_job, get_newest, list_jobs
+from tickwright.services.jobs import JobView, get_job, get_newest, list_jobs
+from tickwright.services.preview import Edit, preview_edit
+from tickwright.services.submit import Submitted, submit
 
 
 async def with_one_lost(installations: Installations) -> tuple[JobId, JobId]:
@@ -45,6 +51,61 @@ async def test_a_job_without_its_version_is_refused_by_itself_and_can_be_cancell
     head = await kit.store.head(lost)
     assert head is not None
     assert head.status is JobStatus.CANCELLED
+
+
+async def test_a_request_whose_job_was_lost_is_told_so_when_it_is_repeated(installations: Installations) -> None:
+    """Its record has arrived, in another table; it is no fault of ours, and nothing is created under its key."""
+    first, second = installations.first, installations.second
+    world, key = first.world, first.world.key()
+    made = await submit(world.kit, TENANT, world.spec(name="lost"), key)
+    assert isinstance(made, Submitted)
+    await first.whole.forget_job(made.head.job_id, [1])
+    await installations.copied()
+
+    told = await submit(second.world.kit, TENANT, world.spec(name="lost"), key)
+
+    assert isinstance(told, Refusal)
+    assert (told.code, told.retryable) == (Code.JOB_OVER, False)
+    assert made.head.job_id in told.detail
+    assert await second.world.kit.store.heads([made.head.job_id]) == {}
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+async def test_an_edit_that_waited_and_was_lost_stands_in_nobodys_way(
+    installations: Installations, *, is_paused: bool
+) -> None:
+    """Its time has come: the job stops and is told of, others run; whoever changes it is told, and can cancel it."""
+    first, second = installations.first, installations.second
+    world = first.world
+    lost, kept = [await submitted(first, TENANT, schedule={"every": "PT1M"}, name=name) for name in ("lost", "kept")]
+    job_id, spec = lost.head.job_id, world.spec(schedule={"every": "PT2M"}, name="lost")
+    at = Instant(world.clock.now() + 90_000)
+    edited = await edit_job(world.kit, TENANT, job_id, spec, 1, at)
+    assert isinstance(edited, JobView)
+    paused = await pause_job(world.kit, TENANT, job_id, None) if is_paused else edited
+    assert isinstance(paused, JobView)
+    await first.whole.forget_job(job_id, [2])
+    await world.kit.store.write(PutHead(head=paused.head))
+    await installations.copied()
+    kit = second.world.kit
+    await second.play(200)
+
+    told = [
+        await edit_job(kit, TENANT, job_id, spec, paused.head.version),
+        await preview_edit(kit, None, TENANT, Edit(job_id=job_id, spec=spec, if_match=paused.head.version)),
+        await resume_job(kit, TENANT, job_id, None),
+        await cancel_job(kit, TENANT, job_id, None),
+    ]
+
+    assert told == [VERSION_LOST] * 4
+    poisoned = {
+        (one.about["jobId"], one.about["fault"])
+        for one in second.world.telemetry.happenings
+        if one.name is EventName.TICK_POISONED
+    }
+    assert poisoned == (set() if is_paused else {(job_id, "DefinitionMissing")})
+    assert {row.job_version for row in await second.rows() if row.job_id == job_id} <= {1}
+    assert len([row for row in await second.rows() if row.job_id == kept.head.job_id]) >= 3
 
 
 async def test_an_export_leaves_it_out_and_says_so(installations: Installations) -> None:

@@ -165,8 +165,8 @@ async def _resume_changed(kit: Kit, head: Head, now: Instant) -> JobView | Refus
     First the edit, with the row of what was held back before it; then the rest. Dying in between: it is still paused.
     """
     changed = await switch(kit, head, await _paused_row(kit, head, now))
-    if changed is None:
-        return _conflict(head)
+    if changed is None or isinstance(changed, Refusal):
+        return changed or _conflict(head)
     return await resume_job(kit, head.tenant_id, head.job_id, None)
 
 
@@ -223,7 +223,8 @@ async def _try_edit(kit: Kit, head: Head, spec: JobSpec, effective_from: Instant
     now = kit.clock.now()
     if _has_come(head, now):
         # An edit whose time has come counts, whoever carries it out; what was asked for was read before it.
-        return _conflict(await switch(kit, head, await _paused_row(kit, head, now)) or head)
+        changed = await switch(kit, head, await _paused_row(kit, head, now))
+        return changed if isinstance(changed, Refusal) else _conflict(changed or head)
     old, newest = await view_of(kit, head), await newest_of(kit, head)
     if isinstance(old, Refusal) or isinstance(newest, Refusal):
         return VERSION_LOST

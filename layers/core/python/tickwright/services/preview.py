@@ -159,10 +159,10 @@ async def _both_sides(
 
 async def _before(kit: Kit, head: Head, now: Instant, calendars: Mapping[str, Calendar]) -> tuple[Instant, ...]:
     """The ticks ahead without the edit, but with an earlier one that waits."""
-    if head.pending_version is None:
+    number = head.pending_version
+    waiting = None if number is None else await kit.store.definition(head.job_id, number)
+    if waiting is None:
         return coming(head, head.schedule, now, TICKS_SHOWN, calendars=calendars)
-    waiting = await kit.store.definition(head.job_id, head.pending_version)
-    assert waiting is not None, "a definition is written in the transaction of its edit"
     plain = replace(head, pending_version=None, effective_from=None)
     schedule, at = waiting.spec.schedule, head.effective_from
     more = await kit.store.calendars(head.tenant_id, from_compact(schedule).calendars)

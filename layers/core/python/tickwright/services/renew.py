@@ -12,6 +12,7 @@ from tickwright.domain.changes.heads import Rewrite
 from tickwright.domain.events import EventName
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.jobs import Head
+from tickwright.domain.outcomes import VERSION_LOST, Refusal
 from tickwright.domain.pending import aimed_anew, is_switch_due, switched
 from tickwright.ports.store import AnyChange, Applied
 from tickwright.services.kit import Kit
@@ -20,7 +21,7 @@ from tickwright.services.kit import Kit
 async def renewed(kit: Kit, head: Head) -> Head | None:
     """The head as it is to be decided on: itself, or what came of it; None if somebody else has changed it."""
     if is_switch_due(head):
-        return await switch(kit, head)
+        return _unless_lost(kit, head, await switch(kit, head))
     moved = aimed_anew(head, buckets=kit.buckets)
     if moved is None:
         return head
@@ -31,14 +32,24 @@ async def renewed(kit: Kit, head: Head) -> Head | None:
     return written
 
 
-async def switch(kit: Kit, head: Head, beside: Sequence[AnyChange] = ()) -> Head | None:
+def _unless_lost(kit: Kit, head: Head, changed: Head | Refusal | None) -> Head | None:
+    """The head, unless a copy of the tables lacks the version: then the job stops, and is told of at each look."""
+    if isinstance(changed, Refusal):
+        kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault="DefinitionMissing")
+        return None
+    return changed
+
+
+async def switch(kit: Kit, head: Head, beside: Sequence[AnyChange] = ()) -> Head | Refusal | None:
     """Carry out the edit that waits; the head after it, None if somebody else has changed it.
 
-    `beside`: what belongs into the same transaction.
+    `beside`: what belongs into the same transaction. VERSION_LOST: the edit was acknowledged, and its version did not
+    arrive in this copy of the tables; the old schedule is over, and nobody knows the new one.
     """
     assert head.pending_version is not None
     definition = await kit.store.definition(head.job_id, head.pending_version)
-    assert definition is not None, "a definition is written in the transaction of its edit"
+    if definition is None:
+        return VERSION_LOST
     written = await _write(kit, head, switched(head, definition, buckets=kit.buckets), beside)
     if written is not None:
         kit.emit(EventName.JOB_CHANGED, jobId=head.job_id, tenantId=head.tenant_id, change="edit took effect")

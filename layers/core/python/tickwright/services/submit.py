@@ -195,9 +195,18 @@ async def _replay(kit: Kit, noted: IdempotencyRecord, request: RequestKey) -> Su
     if (refusal := reused(noted, request)) is not None:
         return refusal
     definition = await kit.store.definition(noted.job_id, 1)
-    assert definition is not None, "a request's record is written in the transaction of its job"
+    if definition is None:  # written in one transaction; but a copy of the tables may have the record alone
+        return _lost(noted.job_id)
     head = new_head(kit, definition, Instant(int(noted.answer)) if noted.answer else None)
     return Submitted(head=head, definition=definition, replayed=True)
+
+
+def _lost(job_id: JobId) -> Refusal:
+    detail = (
+        f"The same request has created job {job_id}, which was lost in a recovery of the installation. Cancel that "
+        "job, if it is there at all, and send the request again with a fresh key."
+    )
+    return Refusal(code=Code.JOB_OVER, detail=detail)
 
 
 def reused(noted: IdempotencyRecord, request: RequestKey) -> Refusal | None:
