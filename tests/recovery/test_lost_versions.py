@@ -16,7 +16,7 @@ from tickwright.domain.outcomes import VERSION_LOST, Code, Refusal
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.export_tenant import export_tenant
 from tickwright.services.jobs import JobView, get_job, get_newest, list_jobs
-from tickwright.services.preview import Edit, preview_edit
+from tickwright.services.preview import Edit, name_refusal, preview_edit
 from tickwright.services.submit import Submitted, submit
 
 
@@ -68,6 +68,23 @@ async def test_a_request_whose_job_was_lost_is_told_so_when_it_is_repeated(insta
     assert (told.code, told.retryable) == (Code.JOB_OVER, False)
     assert made.head.job_id in told.detail
     assert await second.world.kit.store.heads([made.head.job_id]) == {}
+
+
+async def test_the_name_of_a_job_that_did_not_arrive_may_be_taken(installations: Installations) -> None:
+    """Its record has arrived, in another table, and names a job that is nowhere: nobody could cancel it."""
+    first, second = installations.first, installations.second
+    lost = await submitted(first, TENANT, schedule={"every": "PT1H"}, name="nightly")
+    await first.whole.forget_job(lost.head.job_id, [1])
+    await installations.copied()
+    kit = second.world.kit
+
+    assert await name_refusal(kit, TENANT, "nightly", None) is None
+    made = await submit(kit, TENANT, second.world.spec(name="nightly"), first.world.key())
+    assert isinstance(made, Submitted)
+
+    named = await kit.store.named(TENANT, "nightly")
+    assert named is not None
+    assert (named.job_id, named.released) == (made.head.job_id, False)
 
 
 @pytest.mark.parametrize("is_paused", [False, True])

@@ -11,7 +11,7 @@ from tickwright.domain.coming import coming, head_at, left_of
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
-from tickwright.domain.jobs import Head, JobSpec, JobStatus
+from tickwright.domain.jobs import Head, JobSpec
 from tickwright.domain.limits import STANDARD
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.schedules import (
@@ -34,7 +34,7 @@ from tickwright.services.change_job import editable, wait_refusal
 from tickwright.services.jobs import JobView
 from tickwright.services.kit import Kit
 from tickwright.services.named_calendars import calendars_of_edit
-from tickwright.services.submit import Submitted, name_taken
+from tickwright.services.submit import Submitted, is_over, name_taken
 
 TICKS_SHOWN = 10
 # The second engine needs some 50 us a tick but walks day by day: past these a question would cost seconds.
@@ -174,9 +174,7 @@ async def name_refusal(kit: Kit, tenant_id: TenantId, name: str | None, job_id: 
     taken = None if name is None else await kit.store.named(tenant_id, name)
     if taken is None or taken.released or taken.job_id == job_id:
         return None
-    holder = await kit.store.head(taken.job_id) if job_id is None else None
-    is_free = holder is not None and holder.status in {JobStatus.ENDED, JobStatus.CANCELLED}
-    return None if is_free else name_taken(taken)
+    return None if job_id is None and await is_over(kit, taken) else name_taken(taken)
 
 
 def _both(

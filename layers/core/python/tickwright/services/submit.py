@@ -91,13 +91,18 @@ async def submit_unfired(
 
 
 async def _free(kit: Kit, tenant_id: TenantId, name: str | None) -> bool:
-    """Release a name whose job is over; whether it was one."""
+    """Release a name whose job is over, or was lost in a recovery; whether it was one."""
     taken = None if name is None else await kit.store.named(tenant_id, name)
-    holder = None if taken is None or taken.released else await kit.store.head(taken.job_id)
-    if taken is None or holder is None or holder.status not in {JobStatus.ENDED, JobStatus.CANCELLED}:
+    if taken is None or taken.released or not await is_over(kit, taken):
         return False
     await kit.store.write(PutName(record=replace(taken, released=True)))
     return True
+
+
+async def is_over(kit: Kit, taken: NameRecord) -> bool:
+    """Whether nobody needs the name any more: its job runs no more, or is nowhere."""
+    holder = await kit.store.head(taken.job_id)
+    return holder is None or holder.status in {JobStatus.ENDED, JobStatus.CANCELLED}
 
 
 def first_run(definition: Definition) -> Instant | None:
