@@ -162,3 +162,15 @@ async def test_a_refused_header_is_not_repeated(acme: Client, value: object) -> 
     assert got.status == 422
     assert [pointer for pointer, _ in got.errors()] == ["/target/headers/Authorization"]
     assert says_nothing(got)
+
+
+async def test_a_run_by_hand_takes_no_payload_that_was_read(acme: Client) -> None:
+    """Whoever reads a job and sends what it shows along is refused, masks or none, and nothing starts."""
+    job = await acme.job(**BODY)
+    path = f"/v1/jobs/{job['jobId']}"
+    read = (await acme.get(path)).json
+
+    sent = [await acme.post(f"{path}/run", body) for body in ({"payload": read["payload"]}, read, {"payload": None})]
+
+    assert [got.status for got in sent] == [422] * 3
+    assert (await acme.get(f"{path}/executions")).json["executions"] == []

@@ -16,6 +16,7 @@ from tickwright.domain.attempts import Success, UserResult
 from tickwright.domain.changes.heads import PutDefinition
 from tickwright.domain.exports import FORMAT, Closing, JobExport, Opening
 from tickwright.domain.ids import JobId
+from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, JobStatus
 from tickwright.domain.outcomes import Refusal
 from tickwright.domain.transitions import State
@@ -28,6 +29,7 @@ from tickwright.services.delete_tenant import Stage
 from tickwright.services.export_tenant import export_tenant
 from tickwright.services.import_tenant import Imported, import_record
 from tickwright.services.pools import put_pool
+from tickwright.services.run_now import run_now
 from tickwright.services.webhook_secrets import rotate
 
 SECRET = "kept-from-everybody-4711"
@@ -141,12 +143,45 @@ async def test_no_secret_leaves_unless_it_was_asked_for(installations: Installat
     too_early = await resume_job(kit, TENANT, head.job_id, None)
     assert isinstance(too_early, Refusal)
     assert "without the values" in too_early.detail
+    assert await run_now(kit, TENANT, head.job_id, None) == too_early
+    assert [row for row in await second.rows() if row.job_id == head.job_id] == []
     spec = replace(record.definitions[-1].spec, payload=json.dumps({"card": SECRET}))
     await edit_job(kit, TENANT, head.job_id, spec, head.version)
     await resume_job(kit, TENANT, head.job_id, None)
     second.world.clock.advance(HOUR)
     await second.play(60)
     assert len([row for row in await second.rows() if row.job_id == head.job_id]) == 1
+
+
+@pytest.mark.sem("SEM-TENANT-4")
+@pytest.mark.parametrize("before_its_time", [True, False])
+async def test_no_mask_comes_to_run_by_an_edit_that_waits(
+    installations: Installations, *, before_its_time: bool
+) -> None:
+    """It alone names the secret: whether it has come to its time or not, neither version runs with masks."""
+    first, second = installations.first, installations.second
+    world = first.world
+    job = await submitted(first, TENANT, schedule={"every": "PT1M"}, payload={"card": "shown", "token": SECRET})
+    schedule, payload = {"every": "PT2M"}, {"card": SECRET, "token": SECRET}
+    spec = world.spec(schedule=schedule, payload=payload, secrets=["/payload/card"])
+    at = Instant(world.clock.now() + 10 * MINUTE)
+    assert not isinstance(await edit_job(world.kit, TENANT, job.head.job_id, spec, 1, at), Refusal)
+    await imported(second, await exported(first, with_secrets=False))
+    kit = second.world.kit
+    second.world.clock.advance(MINUTE if before_its_time else 20 * MINUTE)
+
+    refused = [await resume_job(kit, TENANT, job.head.job_id, None), await run_now(kit, TENANT, job.head.job_id, None)]
+
+    assert [isinstance(one, Refusal) and "without the values" in one.detail for one in refused] == [True, True]
+    await second.play(5 * 60)
+    assert await second.rows() == []
+    for is_done in [True] if before_its_time else [False, True]:  # the edit that has come to its time counts first
+        head = await kit.store.head(job.head.job_id)
+        assert head is not None
+        whole = await edit_job(kit, TENANT, job.head.job_id, spec, head.version, drops_waiting=True)
+        assert isinstance(whole, Refusal) is not is_done
+    assert not isinstance(await run_now(kit, TENANT, job.head.job_id, None), Refusal)
+    assert not isinstance(await resume_job(kit, TENANT, job.head.job_id, None), Refusal)
 
 
 @pytest.mark.sem("SEM-TENANT-4")

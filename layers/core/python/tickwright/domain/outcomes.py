@@ -94,5 +94,10 @@ VERSION_LOST = Refusal(
     detail="The job's definition was lost in a recovery of the installation. Cancel it, which is done though it is "
     "answered like this, and submit it anew.",
 )
+LACKS_SECRETS = Refusal(
+    code=Code.INVALID,
+    detail="The job was imported without the values that it calls secret, and would run with masks; edit it with them "
+    "(with dropWaiting=true, where an edit waits), then resume it or run it.",
+)
 NO_SUCH_ORDER = Refusal(code=Code.NOT_FOUND, detail="There is no such order; it is kept for a week after its end.")
 NO_SUCH_EXECUTION = Refusal(code=Code.NOT_FOUND, detail="There is no such execution; check the executionId.")

@@ -20,12 +20,12 @@ from tickwright.domain.outcomes import NO_SUCH_JOB, VERSION_LOST, Code, FieldPro
 from tickwright.domain.pauses import paused_over, resumed_at
 from tickwright.domain.pending import due_at, is_switch_due, schedule_of, with_plan
 from tickwright.domain.schedules import from_compact, next_tick
-from tickwright.domain.secrets import edit_problems, lacks_a_value
+from tickwright.domain.secrets import edit_problems
 from tickwright.domain.tenants import NameRecord, PutName
 from tickwright.domain.ticks import edited_next, is_another, range_row
 from tickwright.ports.store import AnyChange, Applied, Refused
 from tickwright.services.hidden import newest_of
-from tickwright.services.jobs import JobView, head_of, view_of
+from tickwright.services.jobs import JobView, head_of, unable_to_run, view_of
 from tickwright.services.kit import Kit
 from tickwright.services.renew import switch
 from tickwright.services.retract import retract
@@ -44,10 +44,6 @@ _RENAMES_LATER = Refusal(
 _NEVER_THEN = Refusal(
     code=Code.INVALID,
     detail="The new schedule never fires from effectiveFrom on; write an earlier effectiveFrom, or a later schedule.",
-)
-_LACKS_SECRETS = Refusal(
-    code=Code.INVALID,
-    detail="The job was imported without the values that it calls secret; edit it with them, then resume it.",
 )
 _FROM_THE_BEGINNING = Instant(-1)
 _OPEN = frozenset({JobStatus.ACTIVE, JobStatus.PAUSED})
@@ -112,11 +108,13 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
     head = await _load(kit, tenant_id, job_id, if_match, becomes=JobStatus.ACTIVE)
     if isinstance(head, Refusal) or head.status is JobStatus.ACTIVE:
         return head if isinstance(head, Refusal) else await view_of(kit, head)
-    if (unable := await _unable(kit, head)) is not None:
-        return unable
     now = kit.clock.now()
     # What is caught up, is so by the scheduler: the old schedule's ticks first, then the edit, then the new one's.
-    if head.effective_from is not None and head.effective_from <= now and not head.catch_up.on_resume:
+    changes = head.effective_from is not None and head.effective_from <= now and not head.catch_up.on_resume
+    needed = {head.newest_version} if changes else {head.definition_version, head.newest_version}
+    if (unable := await unable_to_run(kit, head, needed)) is not None:
+        return unable
+    if changes:
         return await _resume_changed(kit, head, now)
     settled = head.settled_through if head.catch_up.on_resume else now
     new = replace(_next_version(kit, head), paused_at=None, held=None, settled_through=settled)
@@ -127,14 +125,6 @@ async def resume_job(kit: Kit, tenant_id: TenantId, job_id: str, if_match: int |
         return written
     await fire_if_near(kit, written)
     return await _changed(kit, written, "resume")
-
-
-async def _unable(kit: Kit, head: Head) -> Refusal | None:
-    """Why a paused job cannot run: it was imported without its secrets, and would run with masks."""
-    view = await view_of(kit, head)
-    if isinstance(view, Refusal):
-        return view
-    return _LACKS_SECRETS if lacks_a_value(view.definition.spec) else None
 
 
 async def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]:

@@ -3,7 +3,7 @@
 Another tenant's id does not exist here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tickwright.domain.dead_letters import stands
@@ -12,7 +12,15 @@ from tickwright.domain.explanations import Explanation, explain
 from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId, is_job_id, parse_execution_id
 from tickwright.domain.jobs import Definition, Head, JobStatus
-from tickwright.domain.outcomes import NO_SUCH_EXECUTION, NO_SUCH_JOB, NO_SUCH_VERSION, VERSION_LOST, Refusal
+from tickwright.domain.outcomes import (
+    LACKS_SECRETS,
+    NO_SUCH_EXECUTION,
+    NO_SUCH_JOB,
+    NO_SUCH_VERSION,
+    VERSION_LOST,
+    Refusal,
+)
+from tickwright.domain.secrets import lacks_a_value
 from tickwright.ports.store import Listing
 from tickwright.services.hidden import newest_of
 from tickwright.services.kit import Kit
@@ -52,6 +60,20 @@ async def view_of(kit: Kit, head: Head) -> JobView | Refusal:
     if definition is None or newest is None or isinstance(newest, Refusal):
         return VERSION_LOST
     return JobView(head=head, definition=definition, hidden=hidden_in(definition.version, newest))
+
+
+async def unable_to_run(kit: Kit, head: Head, versions: Collection[int]) -> Refusal | None:
+    """Why a job cannot run by these versions: one has masks for what it or a later one hides, or did not arrive."""
+    newest = await newest_of(kit, head)
+    if isinstance(newest, Refusal):
+        return newest
+    for version in versions:
+        given = newest if version == newest.version else await kit.store.definition(head.job_id, version)
+        if given is None:
+            return VERSION_LOST
+        if lacks_a_value(replace(given.spec, secrets=hidden_in(version, newest))):
+            return LACKS_SECRETS
+    return None
 
 
 async def with_runs(kit: Kit, views: Sequence[JobView]) -> list[JobView]:

@@ -21,7 +21,7 @@ from tickwright.domain.ticks import active_ref, run_deadline
 from tickwright.domain.transitions import State
 from tickwright.ports.store import AnyChange, Applied, Outcome, Refused
 from tickwright.services.hints import send_hints
-from tickwright.services.jobs import head_of
+from tickwright.services.jobs import head_of, unable_to_run
 from tickwright.services.kit import Kit
 from tickwright.services.submit import RequestKey, note_of, reused
 
@@ -38,8 +38,9 @@ async def run_now(kit: Kit, tenant_id: TenantId, job_id: str, request: RequestKe
         return head
     if not head.is_open:
         return Refusal(code=Code.JOB_OVER, detail=f"The job is {head.status.value}; submit a new one.")
-    if (busy := await occupied(kit, head)) is not None:
-        return busy
+    unable = await unable_to_run(kit, head, {head.definition_version})
+    if (refusal := unable or await occupied(kit, head)) is not None:
+        return refusal
     return await _start(kit, head, request)
 
 
