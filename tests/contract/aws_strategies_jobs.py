@@ -254,6 +254,7 @@ def idempotency_changes(draw: st.DrawFn) -> tuple[IdempotencyRecord | None, Any]
         answer="{}",
         expires_at=LATER,
         token="token-a",
+        kept_until=draw(st.none() | st.just(Instant(LATER + 1))),
     )
     old = replace(record, expires_at=draw(instants), token=draw(st.sampled_from(["token-a", "token-b"])))
     return draw(st.sampled_from([None, old, old])), PutIdempotency(record=record, now=NOW)

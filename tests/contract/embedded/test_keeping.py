@@ -157,6 +157,18 @@ async def test_a_row_whose_time_is_over_is_swept_and_no_other(store: EmbeddedSto
 
 
 @pytest.mark.sem("SEM-STORE-8")
+async def test_a_request_that_is_kept_beyond_its_end_is_forgotten_then(store: EmbeddedStore) -> None:
+    """It counts no more, and may still be asked for."""
+    record = an_idempotency_record(expires_at=TICK, kept_until=Instant(TICK + 1))
+    await store.write(PutIdempotency(record=record, now=Instant(0)))
+
+    early, kept = await store.sweep(TICK), await store.idempotency(record.tenant_id, record.key)
+
+    assert (early, kept) == (0, record)
+    assert await store.sweep(Instant(TICK + 1)) == 1
+
+
+@pytest.mark.sem("SEM-STORE-8")
 async def test_requests_are_forgotten_and_control_records_are_not(store: EmbeddedStore) -> None:
     """Leases, names, keys, jobs and pages have no time to live."""
     record = an_idempotency_record(expires_at=TICK)

@@ -174,6 +174,9 @@ def test_an_idempotency_record_is_never_forgotten_before_its_end() -> None:
     record = an_idempotency_record(expires_at=Instant(1_001))
 
     assert control.idempotency_to_item(record)["ttl"] == {"N": "2"}
+    kept = replace(record, kept_until=Instant(9_001))
+    assert control.idempotency_to_item(kept)["ttl"] == {"N": "10"}
+    assert control.idempotency_from_item(control.idempotency_to_item(kept)) == kept
     assert control.idempotency_from_item(control.idempotency_to_item(record)) == record
 
 

@@ -70,7 +70,7 @@ def _job_id(digest: bytes) -> JobId:
 async def first_asked_at(kit: Kit, tenant_id: TenantId, request: RequestKey) -> Instant | None:
     """When a request with this key asked for the job that it created, if one has; it may have landed later."""
     noted = await kit.store.idempotency(tenant_id, request.key)
-    if noted is None or not noted.counts(kit.clock.now()):
+    if noted is None or not noted.counts(request.as_of(kit.clock.now())):
         return None
     definition = await kit.store.definition(noted.job_id, 1)
     return None if definition is None else definition.created_at

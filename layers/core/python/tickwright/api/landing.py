@@ -71,6 +71,7 @@ async def land(api: Api, submission: Submission, *, deletion_of: DeletionOf | No
         _note(api.kit, submission, "before")
         return None
     try:
+        _check_age(api.kit, submission)
         await _check_tenant(submission, deletion_of)
         await _land(api, submission, told_anothers=told_anothers)
     except Refused as refused:
@@ -81,6 +82,18 @@ async def land(api: Api, submission: Submission, *, deletion_of: DeletionOf | No
             )
         return refused.refusal
     return None
+
+
+def _check_age(kit: Kit, submission: Submission) -> None:
+    """Refuse what comes so late that the record of its request may be gone: it might make a second job."""
+    days = limits.SUBMISSION_LANDS_S_MAX // 86_400
+    if kit.clock.now() - submission.asked_at <= limits.SUBMISSION_LANDS_S_MAX * 1_000:
+        return
+    detail = (
+        f"It was accepted at {to_rfc3339(submission.asked_at)}, over {days} days ago: whether the same request has "
+        "made a job since cannot be told any more. Look for that job; where there is none, submit it with a fresh key."
+    )
+    raise Refused(Refusal(code=Code.DEADLINE, detail=detail))
 
 
 async def _check_tenant(submission: Submission, deletion_of: DeletionOf | None) -> None:

@@ -111,6 +111,9 @@ SILENCE_LASTS_MS = 5_000  # so long a silence that was noticed is taken to go on
 SUBMIT_INSISTS_MS = 20_000  # API Gateway waits 29 s; the last try, and the answer, need some of it
 INTAKE_AFTER_MS = 5_000  # then a submission goes to the intake, whose queue may take ten more to answer
 SUBMISSION_BYTES_MAX = 1_000_000  # of a message: SQS takes 1,048,576 with its envelope
+# The record of a submission tells so long after it has ceased to count what became of it: whatever was accepted in its
+# time finds it until then, and lands no later. A queue keeps a message for 14 days, and then it is tried for a while.
+SUBMISSION_LANDS_S_MAX = 15 * 86_400
 LANDING_AGAIN_MS = 30_000  # after a submission that could not land: a thousand tries are eight hours
 
 

@@ -43,7 +43,10 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyRecord:
-    """What a request with this key has created; `expires_at` decides, since a store's own expiry is late."""
+    """What a request with this key has created; `expires_at` decides, since a store's own expiry is late.
+
+    `kept_until`: it may be asked for longer than it counts, by what was accepted while it did.
+    """
 
     tenant_id: TenantId
     key: str  # method and path and the caller's key: a key is never shared by two operations
@@ -52,10 +55,16 @@ class IdempotencyRecord:
     answer: str  # the answer's body, to be given again
     expires_at: Instant
     token: str  # fresh for each request: tells a lost reply from a second request
+    kept_until: Instant | None = None
 
     def counts(self, now: Instant) -> bool:
         """Whether a request with this key is still the same request."""
         return self.expires_at > now
+
+    @property
+    def forgotten_at(self) -> Instant:
+        """When it may go."""
+        return self.expires_at if self.kept_until is None else self.kept_until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

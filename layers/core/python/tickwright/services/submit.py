@@ -29,12 +29,16 @@ from tickwright.services.memory import Memory
 class RequestKey:
     """A request that may be repeated: its method, path and Idempotency-Key, and a hash of its body.
 
-    `asked_at`: when it was accepted, if that was before now; what it creates counts from then.
+    `asked_at`: when it was accepted, if that was before now; what it creates counts from then, and what it repeats.
     """
 
     key: str
     body_hash: str
     asked_at: Instant | None = None
+
+    def as_of(self, now: Instant) -> Instant:
+        """When it was made, as far as anything depends on that."""
+        return now if self.asked_at is None else self.asked_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +74,13 @@ async def submit_unfired(
     refusal ID_TAKEN says that another job has it: that of a request whose record has been forgotten.
     """
     noted = await kit.store.idempotency(tenant_id, request.key)
-    if noted is not None and noted.counts(kit.clock.now()):
+    if noted is not None and noted.counts(request.as_of(kit.clock.now())):
         return await _replay(kit, noted, request)
     definition = Definition(
         job_id=job_id or JobId(kit.entropy.token()),
         version=1,
         tenant_id=tenant_id,
-        created_at=request.asked_at or kit.clock.now(),
+        created_at=request.as_of(kit.clock.now()),
         spec=spec,
     )
     head = new_head(kit, definition, first_run(definition))
@@ -143,7 +147,9 @@ def new_head(kit: Kit, definition: Definition, next_run_at: Instant | None) -> H
 
 
 def _writes(kit: Kit, head: Head, definition: Definition, request: RequestKey) -> Sequence[AnyChange]:
-    record = note_of(kit, definition.tenant_id, request, definition.job_id, answer=str(head.next_run_at or ""))
+    noted = note_of(kit, definition.tenant_id, request, definition.job_id, answer=str(head.next_run_at or ""))
+    # What was accepted while it counts, and lands when it does not any more, is a repeat of this request all the same.
+    record = replace(noted, kept_until=Instant(noted.expires_at + limits.SUBMISSION_LANDS_S_MAX * 1_000))
     name = definition.spec.name
     named = (
         [] if name is None else [PutName(record=NameRecord(tenant_id=head.tenant_id, name=name, job_id=head.job_id))]

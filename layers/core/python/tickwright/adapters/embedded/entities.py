@@ -98,7 +98,7 @@ _SAVE_CONTROL = """
 LEASES = Entity(codec=Codec(BucketLease), columns=lambda _lease: (None,), load=_LOAD_CONTROL, save=_SAVE_CONTROL)
 IDEMPOTENCY = Entity(
     codec=Codec(IdempotencyRecord),
-    columns=lambda record: (record.expires_at,),
+    columns=lambda record: (record.forgotten_at,),
     load=_LOAD_CONTROL,
     save=_SAVE_CONTROL,
 )

@@ -1,6 +1,7 @@
 """What the small records look like: bucket leases, API keys, idempotency records, names, rotations, calendars, seats.
 
-`ttl`, in seconds, lets DynamoDB forget an idempotency record in the days after its end; `expiresAt` says when it ends.
+`ttl`, in seconds, lets DynamoDB forget an idempotency record in the days after nobody asks for it any more; `expiresAt`
+says when it ends.
 """
 
 from tickwright.adapters.dynamodb import keys, wire
@@ -48,6 +49,7 @@ _IDEMPOTENCY = Shape(
         Field("answer", "answer", TEXT),
         Field("expires_at", "expiresAt", NUMBER),
         Field("token", "token", TEXT),
+        Field("kept_until", "keptUntil", NUMBER),
     ),
 )
 _NAME = Shape(
@@ -144,11 +146,11 @@ def api_key_from_item(item: Item) -> ApiKey:
 
 
 def idempotency_to_item(record: IdempotencyRecord) -> Item:
-    """A request's record, to be forgotten after its end."""
+    """A request's record, to be forgotten when nobody asks for it any more."""
     return (
         _IDEMPOTENCY.attributes(record)
         | keys.idempotency(record.tenant_id, record.key)
-        | {"ttl": wire.ttl(record.expires_at)}
+        | {"ttl": wire.ttl(record.forgotten_at)}
     )
 
 
