@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import pytest
 
-from tests.failures import dead_letter_changes, handed_over, job_changes, landings, pools_and_logs, use_cases
+from tests.failures import api_keys, dead_letter_changes, handed_over, job_changes, landings, pools_and_logs, use_cases
 from tests.failures.use_cases import NotAcknowledged, UseCase
 from tests.support.faulty import Crash, Fate, Script
 from tests.support.kits import World
@@ -70,6 +70,8 @@ def all_use_cases() -> list[UseCase]:
         pools_and_logs.Pull(),
         pools_and_logs.SayAndSucceed(),
         pools_and_logs.Rotate(),
+        api_keys.MakeKey(),
+        api_keys.RevokeKey(),
     ]
 
 
