@@ -6,7 +6,7 @@ from tests.recovery.places import Installations
 from tests.recovery.test_deletion import deleted, submitted
 from tests.support.builders import TENANT
 from tickwright.adapters.exchange import line_of
-from tickwright.domain.changes.heads import PutHead
+from tickwright.domain.changes.heads import PutDefinition, PutHead
 from tickwright.domain.events import EventName
 from tickwright.domain.exports import Closing, JobExport
 from tickwright.domain.ids import JobId
@@ -59,7 +59,7 @@ async def test_a_request_whose_job_was_lost_is_told_so_when_it_is_repeated(insta
     world, key = first.world, first.world.key()
     made = await submit(world.kit, TENANT, world.spec(name="lost"), key)
     assert isinstance(made, Submitted)
-    await first.whole.forget_job(made.head.job_id, [1])
+    await first.whole.forget_job(TENANT, made.head.job_id)
     await installations.copied()
 
     told = await submit(second.world.kit, TENANT, world.spec(name="lost"), key)
@@ -74,7 +74,7 @@ async def test_the_name_of_a_job_that_did_not_arrive_may_be_taken(installations:
     """Its record has arrived, in another table, and names a job that is nowhere: nobody could cancel it."""
     first, second = installations.first, installations.second
     lost = await submitted(first, TENANT, schedule={"every": "PT1H"}, name="nightly")
-    await first.whole.forget_job(lost.head.job_id, [1])
+    await first.whole.forget_job(TENANT, lost.head.job_id)
     await installations.copied()
     kit = second.world.kit
 
@@ -101,7 +101,8 @@ async def test_an_edit_that_waited_and_was_lost_stands_in_nobodys_way(
     assert isinstance(edited, JobView)
     paused = await pause_job(world.kit, TENANT, job_id, None) if is_paused else edited
     assert isinstance(paused, JobView)
-    await first.whole.forget_job(job_id, [2])
+    await first.whole.forget_job(TENANT, job_id)
+    await world.kit.store.write(PutDefinition(definition=lost.definition))
     await world.kit.store.write(PutHead(head=paused.head))
     await installations.copied()
     kit = second.world.kit

@@ -84,7 +84,9 @@ class SqsLeftIntake:
         """Use a client made by adapters/aws/clients.py; whoever made it closes it."""
         self._calls = Calls(client, threads=1)
         self._url = url
-        self._persistence = Persistence(clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable)
+        self._persistence = Persistence(
+            clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable, busy=QueueUnavailable
+        )
 
     async def take(self) -> Sequence[Arrived | None]:
         """One long poll, which asks every part of the queue: an empty answer means that nothing is visible."""
