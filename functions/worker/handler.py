@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from tickwright.domain import limits
 from tickwright.domain.ids import WorkerId
 from tickwright.loops.worker import run_hints
 from tickwright.ports.faults import Unavailable
@@ -14,7 +15,7 @@ from tickwright.services.claim import NotNow
 from tickwright.wiring.aws import received_of, runners_from_env, worker_kit_from_env
 
 _KIT = worker_kit_from_env(os.environ)
-_RUNNERS = runners_from_env(os.environ, _KIT)
+_RUNNERS = runners_from_env(os.environ, _KIT, places=limits.MESSAGES_A_BATCH)  # a batch at a time
 _RUNNER = asyncio.Runner()
 
 CLAIM_MS = 10_000  # from the start of an invocation until its attempts have begun

@@ -78,7 +78,7 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
         monkeypatch.setattr(wiring, name, lambda _environ: made.kit, raising=False)
     link = lambda _environ: lambda execution: f"https://{execution.ref.id}"  # noqa: E731
     monkeypatch.setattr(wiring, "log_link_from_env", link, raising=False)
-    monkeypatch.setattr(wiring, "runners_from_env", lambda _environ, _kit: {"python": runner}, raising=False)
+    monkeypatch.setattr(wiring, "runners_from_env", lambda *_, **_named: {"python": runner}, raising=False)
     received_of = lambda _environ, record: made.received[record["messageId"]]  # noqa: E731
     monkeypatch.setattr(wiring, "received_of", received_of, raising=False)
     monkeypatch.setitem(sys.modules, "tickwright.wiring.aws", wiring)

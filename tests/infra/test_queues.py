@@ -7,6 +7,7 @@ from infra.policy.checks import MAPPING, QUEUE
 from infra.policy.templates import Templates
 from infra.settings import LANES, STAGES
 from tickwright.adapters.sqs.tenant_queues import TenantQueues
+from tickwright.domain import limits
 
 READY = {f"Queue{pool}{lane.capitalize()}" for pool in ("", "Fargate") for lane in LANES}
 
@@ -75,11 +76,11 @@ def test_every_lane_has_a_mapping_of_its_own(prod: Templates) -> None:
 
 
 def test_a_lane_waits_for_no_second_message(prod: Templates) -> None:
-    """A batching window would be added to the lag of every lone job."""
+    """A batching window would be added to the lag of every lone job; a worker has places for a batch."""
     windows = {
         (mapping["Properties"]["BatchSize"], mapping["Properties"]["MaximumBatchingWindowInSeconds"])
         for address, mapping in prod.of_type(MAPPING)
         if address.stack.endswith("Workers")
     }
 
-    assert windows == {(10, 0)}
+    assert windows == {(limits.MESSAGES_A_BATCH, 0)}

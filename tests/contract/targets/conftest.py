@@ -9,6 +9,7 @@ import pytest
 from tests.support.builders import TENANT
 from tests.support.emulators.clients import aws_client
 from tests.unit.targets.invocations import an_invocation
+from tickwright.adapters.aws.timed import TimedClient
 from tickwright.adapters.targets.aws_service import AwsRunner, Service
 from tickwright.domain.allowed_targets import AllowedTargets
 from tickwright.domain.attempts import UserResult
@@ -38,7 +39,7 @@ def client(endpoint: str) -> Client:
 def a_runner(service: Service, endpoint: str, *, allowed: AllowedTargets = EVERYTHING) -> Iterator[AwsRunner]:
     """A runner whose clients go to the engine, whatever the region."""
     runner = AwsRunner(
-        service, make_client=lambda name, _region, _patience_s: aws_client(name, endpoint), allowed=allowed, threads=4
+        service, make_client=lambda name, _: TimedClient(aws_client(name, endpoint)), allowed=allowed, places=4
     )
     try:
         yield runner

@@ -1,11 +1,12 @@
 """An invocation that shows only what matters: a target, a payload, how much time is left."""
 
 import asyncio
+from dataclasses import replace
 
 from tests.support.builders import TICK, an_execution
 from tickwright.adapters.clock_system import SystemClock
 from tickwright.domain.executions import Noted
-from tickwright.domain.ids import Epoch
+from tickwright.domain.ids import Epoch, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Definition, JobSpec, Target
 from tickwright.domain.logs import LogTail
@@ -47,3 +48,8 @@ def an_invocation(
         beat=beat,
         log=LogTail(),
     )
+
+
+def of_tenant(invocation: Invocation, tenant_id: TenantId) -> Invocation:
+    """The same of another tenant's job."""
+    return replace(invocation, definition=replace(invocation.definition, tenant_id=tenant_id))

@@ -23,7 +23,7 @@ from tickwright.ports.runner import GoesOn
 
 @asynccontextmanager
 async def a_runner(*, allow_private: bool = True) -> AsyncIterator[HttpRunner]:
-    runner = HttpRunner(allow_private=allow_private, threads=4)
+    runner = HttpRunner(allow_private=allow_private, places=4)
     try:
         yield runner
     finally:
@@ -243,7 +243,7 @@ async def test_a_cancelled_attempt_that_has_reached_nobody_is_over(monkeypatch: 
         return look_up(*arguments, **named)
 
     with a_server(told) as url:
-        runner = HttpRunner(allow_private=True, threads=1)
+        runner = HttpRunner(allow_private=True, places=1)
         monkeypatch.setattr(socket, "getaddrinfo", slow)
         running = asyncio.create_task(runner.run(an_invocation(Target(kind="http", settings={"url": url}))))
         assert await asyncio.to_thread(asked.wait, 5.0)
@@ -256,7 +256,7 @@ async def test_a_cancelled_attempt_that_has_reached_nobody_is_over(monkeypatch: 
         runner.close()
 
     assert isinstance(after, Success)
-    assert told.paths == ["/"]  # of the one after it: its thread was free by then
+    assert told.paths == ["/"]  # of the one after it
 
 
 async def test_no_time_left_means_no_call() -> None:

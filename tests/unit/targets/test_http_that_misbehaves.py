@@ -14,7 +14,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from tests.support.builders import TENANT
-from tests.unit.targets.invocations import an_invocation
+from tests.unit.targets.invocations import an_invocation, of_tenant
 from tests.unit.targets.raw_servers import Answer, a_raw_server, saying, self_signed
 from tests.unit.targets.servers import Told, a_server
 from tests.unit.targets.test_http import run
@@ -25,6 +25,7 @@ from tickwright.domain.ids import TenantId
 from tickwright.domain.jobs import Target
 from tickwright.domain.webhooks import WebhookSecret, secret_of
 from tickwright.ports.faults import StoreUnavailable
+from tickwright.ports.runner import Invocation
 
 OK = b"HTTP/1.1 200 OK\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -93,28 +94,37 @@ async def test_what_is_no_answer_is_tried_again(answer: Answer, error_class: str
     assert len(result.error.message) <= 2_000
 
 
-@pytest.mark.sem("SEM-TARGET-6")
-async def test_a_post_that_found_no_thread_in_its_time_was_not_run() -> None:
-    """One endpoint that stands still keeps the threads; what nobody was told of counts no attempt."""
-    reached = threading.Event()
+@pytest.mark.sem("SEM-TARGET-6", "SEM-TARGET-12")
+async def test_a_post_that_finds_no_thread_was_not_run_and_another_tenants_is() -> None:
+    """Hosts that nobody can look up keep a tenant's threads; what nobody was told of counts no attempt."""
+    asked, found, look_up, told = threading.Semaphore(0), threading.Event(), socket.getaddrinfo, Told()
 
-    def stands_still(connection: socket.socket) -> None:
-        reached.set()
-        standing_still()(connection)
+    def slow(host: str, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - as the socket module has them
+        if host == "slow.example.com":
+            asked.release()
+            found.wait(10.0)
+        return look_up("127.0.0.1", *arguments, **named)
 
-    with a_raw_server(stands_still) as port, a_server(told := Told()) as other:
-        runner = HttpRunner(allow_private=True, threads=1)
-        slow = Target(kind="http", settings={"url": f"http://127.0.0.1:{port}/", "headers": {}})
-        quick = Target(kind="http", settings={"url": other, "headers": {}})
-        busy = asyncio.create_task(runner.run(an_invocation(slow, left_ms=1_500)))
-        await asyncio.to_thread(reached.wait, 5)
-        unsent, silent = await runner.run(an_invocation(quick, left_ms=100)), await busy
+    def to(url: str, tenant_id: TenantId = TENANT) -> Invocation:
+        return of_tenant(an_invocation(Target(kind="http", settings={"url": url}), left_ms=30_000), tenant_id)
+
+    with a_server(told) as other, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", slow)
+        runner = HttpRunner(allow_private=True, places=1)
+        stuck = [asyncio.create_task(runner.run(to("http://slow.example.com:9/"))) for _ in range(2)]
+        for _ in stuck:
+            assert await asyncio.to_thread(asked.acquire, timeout=5)
+        for one in stuck:
+            one.cancel()
+        await asyncio.wait(stuck)
+        unsent = await runner.run(to(f"{other}/first"))
+        sent = await runner.run(to(f"{other}/second", TenantId("another")))
+        found.set()
         runner.close()
 
     assert isinstance(unsent, NotRun)
-    assert told.paths == []
-    assert isinstance(silent, Failure)
-    assert silent.reason is Reason.TIMED_OUT
+    assert isinstance(sent, Success)
+    assert told.paths == ["/second"]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +265,7 @@ def signing(secrets: Sequence[WebhookSecret] | Exception) -> Iterator[HttpRunner
             raise secrets
         return secrets
 
-    runner = HttpRunner(allow_private=True, secrets_of=secrets_of, threads=2)
+    runner = HttpRunner(allow_private=True, secrets_of=secrets_of, places=2)
     try:
         yield runner
     finally:

@@ -86,15 +86,15 @@ def measured(kit: Kit, events: Mapping[EventName, Measured], **dimensions: str) 
     return replace(kit, telemetry=telemetry)
 
 
-def runners_from_env(environ: Mapping[str, str], kit: Kit, *, threads: int = 64) -> Mapping[str, Runner]:
+def runners_from_env(environ: Mapping[str, str], kit: Kit, *, places: int) -> Mapping[str, Runner]:
     """What a worker on AWS runs. Private addresses are refused: tenants choose the URLs.
 
-    `threads`: as many as the worker has places in all its lanes; each kind of target has its own.
+    `places`: how many runs at a time the worker takes, in all its lanes.
     """
     settings = from_environment(environ)
     secrets = SecretsInUse(kit=kit, key=settings.webhook_key)
-    http = HttpRunner(allow_private=False, secrets_of=secrets.of, threads=threads)
-    return {"http": http, **aws_runners(settings.targets, threads=threads)}
+    http = HttpRunner(allow_private=False, secrets_of=secrets.of, places=places)
+    return {"http": http, **aws_runners(settings.targets, places=places)}
 
 
 def log_link_from_env(environ: Mapping[str, str]) -> Callable[[Execution], str | None]:

@@ -84,7 +84,7 @@ def local_runners(
     """
     return {
         "python": PythonRunner(registry, hands=hands, threads=threads),
-        "http": HttpRunner(allow_private=True, secrets_of=secrets_of, threads=threads),
+        "http": HttpRunner(allow_private=True, secrets_of=secrets_of, places=threads),
     }
 
 

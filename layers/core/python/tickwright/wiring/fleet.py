@@ -38,7 +38,7 @@ def machine_from_env(environ: Mapping[str, str], settings: FleetSettings) -> Mac
     return Machine(
         kit=measured(kit, OF_PLACES, Stage=environ["TICKWRIGHT_STAGE"], Fleet=settings.fleet),
         runners={
-            **runners_from_env(environ, kit, threads=settings.places_of_all),
+            **runners_from_env(environ, kit, places=settings.places_of_all),
             "python": PythonRunner(registry, hands=hands, allowed=from_environment(environ).targets),
         },
         hands=hands,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tickwright.adapters.aws.clients import target_client
+from tickwright.adapters.aws.timed import TimedClient
 from tickwright.adapters.targets.aws_service import AwsRunner, Service
 from tickwright.adapters.targets.ecs_task import ECS
 from tickwright.adapters.targets.eventbridge import EVENTBRIDGE
@@ -21,13 +22,13 @@ SERVICES: Mapping[str, Service] = {
 }
 
 
-def aws_runners(allowed: AllowedTargets, *, threads: int) -> Mapping[str, Runner]:
-    """A runner for each service of AWS that a job may name."""
+def aws_runners(allowed: AllowedTargets, *, places: int) -> Mapping[str, Runner]:
+    """A runner for each service of AWS that a job may name, for a worker with so many places."""
 
-    def client(service: str, region: str, read_timeout_s: float) -> object:
-        return target_client(service, region=region, read_timeout_s=read_timeout_s, connections=threads)
+    def client(service: str, region: str) -> TimedClient:
+        return TimedClient(target_client(service, region=region, connections=places))
 
     return {
-        kind: AwsRunner(service, make_client=client, allowed=allowed, threads=threads)
+        kind: AwsRunner(service, make_client=client, allowed=allowed, places=places)
         for kind, service in SERVICES.items()
     }

@@ -11,6 +11,7 @@ from botocore.session import Session
 CONNECT_TIMEOUT_S = 1.0  # same region: a connection takes milliseconds
 DYNAMODB_READ_TIMEOUT_S = 3.0  # its slowest answers take tens of milliseconds; a repeated write is judged, not feared
 SQS_READ_TIMEOUT_S = 25.0  # a long poll waits for up to 20 s
+TARGET_READ_TIMEOUT_S = 60.0  # each call names its own instead (timed.py)
 CONNECTIONS = 32  # also the number of threads: one call each
 
 # botocore knows the second alone, and CDK and all other SDKs ask for the first: both act on one Region.
@@ -41,10 +42,13 @@ def sqs_client(
     return _client(session or new_session(), "sqs", SQS_READ_TIMEOUT_S, endpoint_url=endpoint_url, region=region)
 
 
-def target_client(service: str, *, region: str, read_timeout_s: float, connections: int) -> BaseClient:
-    """A client of a service that a target calls, in the region that the target names; a connection a thread."""
+def target_client(service: str, *, region: str, connections: int, endpoint_url: str | None = None) -> BaseClient:
+    """A client of a service that a target calls, in the region that the target names, to be called with time limits."""
     # Made in a thread, when a first attempt needs it: a session of its own.
-    return _client(new_session(), service, read_timeout_s, region=region, connections=connections)
+    session = new_session()
+    return _client(
+        session, service, TARGET_READ_TIMEOUT_S, endpoint_url=endpoint_url, region=region, connections=connections
+    )
 
 
 def _client(  # noqa: PLR0913 - all that a client is made with

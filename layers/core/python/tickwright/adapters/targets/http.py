@@ -2,13 +2,12 @@
 
 Must not know leases. 2xx is success, 202 a hand-over where the job says so; 408, 425, 429 and 5xx are tried again, a
 Retry-After heeded; other 4xx and redirects are fatal. One connection an attempt, no proxy, bounded in time and bytes.
-Promises: SEM-TARGET-1, SEM-TARGET-2, SEM-TARGET-6, SEM-SIGN-1.
+Promises: SEM-TARGET-1, SEM-TARGET-2, SEM-TARGET-6, SEM-TARGET-12, SEM-SIGN-1.
 """
 
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -23,7 +22,7 @@ from tickwright.adapters.targets.doors import AddressRefused, Door
 from tickwright.adapters.targets.envelope import body_of, headers_of, may_hand_over
 from tickwright.adapters.targets.http_answers import Answer, result_from, said_by, told
 from tickwright.adapters.targets.results import timed_out
-from tickwright.adapters.targets.turns import Turn
+from tickwright.adapters.targets.threads import CallThreads
 from tickwright.domain import limits
 from tickwright.domain.attempts import Failure, Fatal, HandedOver, NotRun, UserResult, an_error
 from tickwright.domain.ids import TenantId
@@ -67,13 +66,13 @@ class HttpRunner:
         allow_private: bool,
         secrets_of: SecretsOf = unsigned,
         clock: Clock | None = None,
-        threads: int = 64,
+        places: int = 64,
     ) -> None:
-        """One thread for each attempt at a time; `allow_private` only on one machine and in tests."""
+        """For so many attempts at a time; `allow_private` only on one machine and in tests."""
         self._clock = clock or SystemClock()
         self._secrets_of = secrets_of
         self._allow_private = allow_private
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="http-target")
+        self._threads = CallThreads(places, "http-target")
 
     async def run(self, invocation: Invocation) -> UserResult | GoesOn:
         """POST once; when time is up or the run is to stop, the connection is closed, whatever it is doing."""
@@ -89,18 +88,17 @@ class HttpRunner:
         except Unavailable:  # the secret cannot be read: nothing was sent
             return NotRun(after_s=_UNSENT_S)
         door = Door(allow_private=self._allow_private)
-        loop, turn = asyncio.get_running_loop(), Turn()
-
-        def work() -> tuple[UserResult, str]:
-            return _result(door, post, self._clock.now()) if turn.take() else (timed_out(), "")
-
+        tenant_id = invocation.definition.tenant_id
+        begun = self._threads.begin(tenant_id, lambda: _result(door, post, self._clock.now()))
+        if begun is None:
+            return NotRun(after_s=_UNSENT_S)
         try:
             async with asyncio.timeout(left_s):
-                result, said = await loop.run_in_executor(self._threads, work)
-        except TimeoutError:  # all threads were busy, and nothing was sent; or it did not answer
-            return NotRun(after_s=_UNSENT_S) if turn.take() else timed_out()
+                result, said = await asyncio.wrap_future(begun)
+        except TimeoutError:  # no thread has come to it, and nothing was sent; or it did not answer
+            return NotRun(after_s=_UNSENT_S) if begun.cancel() else timed_out()
         except asyncio.CancelledError:
-            if turn.take() or not door.shut():
+            if begun.cancel() or not door.shut():
                 raise  # no server has heard of it
             return GoesOn()  # a server that is hung up on may do it all the same
         finally:
@@ -119,7 +117,7 @@ class HttpRunner:
 
     def close(self) -> None:
         """Let the threads go; those that run end by their own time limit."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
 
 def _url(text: str) -> Url | Fatal:
