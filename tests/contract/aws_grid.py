@@ -89,10 +89,14 @@ def _states() -> Iterator[tuple[State, dict[str, Any]]]:
 def _heartbeats(old: Execution, epoch: Epoch, lease: Instant) -> Iterator[Heartbeat]:
     """With and without what it notes, and over what."""
     plain = Heartbeat(ref=old.ref, epoch=epoch, now=NOW, lease_until=LATER)
-    noting = replace(plain, noted=Noted(checkpoint="1"))
-    yield from (plain, noting, replace(plain, seen_lease_until=lease))
-    for seen in (None, old.noted or Noted(progress=0.25), Noted(progress=0.5)):
-        yield replace(noting, seen_lease_until=lease, seen_noted=seen)
+    of_seen = replace(plain, seen_lease_until=lease)
+    noting = replace(of_seen, noted=Noted(checkpoint="1"), seen_noted=old.noted)
+    yield from (plain, of_seen, noting)
+    if old.state is State.RUNNING:
+        told = (Noted(), Noted(progress=0.75), Noted(progress=0.75, checkpoint="1"))
+        seen = (None, old.noted, Noted(progress=0.5), Noted(checkpoint="0"), Noted(progress=0.5, checkpoint="0"))
+        for noted, seen_noted in product(told, seen):
+            yield replace(noting, noted=noted, seen_noted=seen_noted)
 
 
 def _claims(old: Execution) -> Iterator[Claim]:

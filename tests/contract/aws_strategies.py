@@ -170,7 +170,11 @@ def heartbeats(draw: st.DrawFn) -> tuple[Execution, Heartbeat]:
     """In time or too late."""
     old = draw(sources(Event.HEARTBEAT))
     epoch = draw(_near(old.lease_epoch))
-    return old, Heartbeat(ref=old.ref, epoch=epoch, now=NOW, lease_until=draw(lease_ends), noted=draw(notes))
+    plain = Heartbeat(ref=old.ref, epoch=epoch, now=NOW, lease_until=draw(lease_ends))
+    if old.lease_until is None or draw(st.booleans()):
+        return old, plain
+    seen_noted = draw(st.one_of(st.just(old.noted), notes))
+    return old, replace(plain, noted=draw(notes), seen_lease_until=old.lease_until, seen_noted=seen_noted)
 
 
 @st.composite

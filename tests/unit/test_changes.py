@@ -71,10 +71,10 @@ def asked(epoch: Epoch, seen: State, lease_until: Instant) -> Iterator[Asked]:
         ref=ref, worker=WORKER, token=an_id(7), now=NOW, lease_ms=60_000, timeout_ms=300_000, clock_error_ms=E_MS
     )
     yield Asked(claim, Event.CLAIM, State.RUNNING)
+    plain = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER)
+    yield Asked(plain, Event.HEARTBEAT, State.RUNNING, epoch)
     for noted in (None, TOLD):
-        beat = Heartbeat(ref=ref, epoch=epoch, now=NOW, lease_until=LATER, noted=noted)
-        yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch)
-        beat = replace(beat, seen_lease_until=lease_until, seen_noted=NOTED)
+        beat = replace(plain, noted=noted, seen_lease_until=lease_until, seen_noted=NOTED)
         yield Asked(beat, Event.HEARTBEAT, State.RUNNING, epoch, None, lease_until)
     yield Asked(Succeed(ref=ref, epoch=epoch, result="1", **END), Event.SUCCEED, State.SUCCEEDED, epoch)
     for how, target in ((lose, State.RETRY), (die, State.DEAD)):

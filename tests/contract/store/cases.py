@@ -68,6 +68,14 @@ CLAIM = Claim(
     ref=REF, worker=WORKER, token=an_id(7), now=NOW, lease_ms=LEASE_MS, timeout_ms=TIMEOUT_MS, clock_error_ms=E_MS
 )
 ERA = Era(base=Epoch(50_000))
+NOTES = Heartbeat(
+    ref=REF,
+    epoch=FIRST,
+    now=NOW,
+    lease_until=Instant(NOW + LEASE_MS),
+    noted=NOTED,
+    seen_lease_until=Instant(TICK + LEASE_MS),
+)
 TRY_AGAIN = Failing(
     now=NOW, reason=Reason.FAILED, error=ERROR, retry_at=NEXT, wait_key=None, owed=frozenset(), ttl=None
 )
@@ -144,13 +152,6 @@ OF_EXECUTIONS = (
         again=True,
     ),
     Case(
-        name="heartbeat that notes something",
-        change=Heartbeat(ref=REF, epoch=FIRST, now=NOW, lease_until=Instant(NOW + LEASE_MS), noted=NOTED),
-        accepts=replace(RUNNING, noted=Noted(checkpoint="1")),
-        refuses=(LATER_EPOCH, CANCELLING, SUCCEEDED, replace(RUNNING, deadline_at=NOW)),
-        again=True,
-    ),
-    Case(
         name="heartbeat that leaves what was noted",
         change=Heartbeat(ref=REF, epoch=FIRST, now=NOW, lease_until=Instant(NOW + LEASE_MS)),
         accepts=replace(RUNNING, noted=NOTED),
@@ -159,29 +160,14 @@ OF_EXECUTIONS = (
     ),
     Case(
         name="heartbeat of the lease that was seen, noting something",
-        change=Heartbeat(
-            ref=REF,
-            epoch=FIRST,
-            now=NOW,
-            lease_until=Instant(NOW + LEASE_MS),
-            noted=NOTED,
-            seen_lease_until=Instant(TICK + LEASE_MS),
-        ),
+        change=NOTES,
         accepts=RUNNING,
         refuses=(LATER_EPOCH, CANCELLING, replace(RUNNING, lease_until=NOW), replace(RUNNING, noted=BEFORE)),
         again=True,
     ),
     Case(
         name="heartbeat that notes over what was seen",
-        change=Heartbeat(
-            ref=REF,
-            epoch=FIRST,
-            now=NOW,
-            lease_until=Instant(NOW + LEASE_MS),
-            noted=NOTED,
-            seen_lease_until=Instant(TICK + LEASE_MS),
-            seen_noted=BEFORE,
-        ),
+        change=replace(NOTES, seen_noted=BEFORE),
         accepts=replace(RUNNING, noted=BEFORE),
         refuses=(
             replace(LATER_EPOCH, noted=BEFORE),
@@ -190,6 +176,34 @@ OF_EXECUTIONS = (
             replace(RUNNING, noted=Noted(checkpoint=BEFORE.checkpoint)),
             replace(RUNNING, noted=replace(BEFORE, checkpoint="8")),
         ),
+        again=True,
+    ),
+    Case(
+        name="heartbeat that notes a checkpoint over a progress",
+        change=replace(NOTES, noted=Noted(checkpoint="1"), seen_noted=Noted(progress=0.5)),
+        accepts=replace(RUNNING, noted=Noted(progress=0.5)),
+        refuses=(RUNNING, replace(RUNNING, noted=BEFORE), replace(RUNNING, noted=Noted(progress=0.25))),
+        again=True,
+    ),
+    Case(
+        name="heartbeat that notes a progress over a progress",
+        change=replace(NOTES, noted=Noted(progress=0.75), seen_noted=Noted(progress=0.5)),
+        accepts=replace(RUNNING, noted=Noted(progress=0.5)),
+        refuses=(RUNNING, replace(RUNNING, noted=BEFORE), replace(RUNNING, noted=Noted(progress=0.25))),
+        again=True,
+    ),
+    Case(
+        name="heartbeat that notes a progress over a checkpoint",
+        change=replace(NOTES, noted=Noted(progress=0.75), seen_noted=Noted(checkpoint="7")),
+        accepts=replace(RUNNING, noted=Noted(checkpoint="7")),
+        refuses=(RUNNING, replace(RUNNING, noted=BEFORE), replace(RUNNING, noted=Noted(checkpoint="8"))),
+        again=True,
+    ),
+    Case(
+        name="heartbeat that notes a checkpoint over a checkpoint",
+        change=replace(NOTES, noted=Noted(checkpoint="8"), seen_noted=Noted(checkpoint="7")),
+        accepts=replace(RUNNING, noted=Noted(checkpoint="7")),
+        refuses=(RUNNING, replace(RUNNING, noted=BEFORE), replace(RUNNING, noted=Noted(checkpoint="9"))),
         again=True,
     ),
     Case(

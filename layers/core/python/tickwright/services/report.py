@@ -53,8 +53,8 @@ class Extended:
 async def heartbeat(kit: Kit, seen: Execution, epoch: Epoch, *, noted: Noted | None = None) -> Execution | Refusal:
     """Move the lease out, never past the attempt's or the run's deadline; or why not: lost, cancelled, deadline.
 
-    `noted`, whole, takes the place of what was noted before. It moves the very lease that was seen, and what is found
-    in its place where that is not there: so one whose answer was lost cannot land after a later one, over its note.
+    `noted` goes over what was noted before. It moves the very lease that was seen, and what is found in its place where
+    that is not there: so one whose answer was lost cannot land after a later one, over its note.
     """
     for _ in range(_READS_MAX):
         now = kit.clock.now()
@@ -85,7 +85,7 @@ def _moving(seen: Execution, epoch: Epoch, *, now: Instant, until: Instant, note
 
 def _is_held(change: Heartbeat, old: Execution | None) -> bool:
     """Whether it was refused for the lease that it names alone: its holder has moved it meanwhile, or whoever it is."""
-    return replace(change, seen_lease_until=None).decide(old) is not None
+    return replace(change, seen_lease_until=None, noted=None).decide(old) is not None
 
 
 def _lease_from(kit: Kit, execution: Execution, now: Instant) -> Instant:

@@ -166,9 +166,9 @@ class Claim:
 class Heartbeat:
     """Only the holder of the current epoch may move its own lease out, and never past the attempt's deadline.
 
-    What it notes takes the place of what was noted; None leaves that as it is. With `seen_lease_until` it moves that
-    very lease or none: of a run that goes on elsewhere, its worker and whoever has it may both be about to move it.
-    What it notes then takes the place of `seen_noted` alone: two leases may be alike, as at the attempt's deadline.
+    With `seen_lease_until` it moves that very lease or none: of a run that goes on elsewhere, its worker and whoever
+    has it may both be about to move it. What it notes goes over `seen_noted` alone, beside that: two leases may be
+    alike, as at the attempt's deadline.
     """
 
     ref: ExecutionRef
@@ -179,23 +179,32 @@ class Heartbeat:
     seen_lease_until: Instant | None = None
     seen_noted: Noted | None = None
 
+    def __post_init__(self) -> None:
+        """Whoever notes has read what it notes over."""
+        assert self.noted is None or self.seen_lease_until is not None
+
     def decide(self, old: Execution | None) -> Execution | None:
         """The holder, in time."""
         if old is None or not permitted(old, Event.HEARTBEAT, State.RUNNING, By(epoch=self.epoch, now=self.now)):
             return None
         if self.seen_lease_until is not None and not self._stands(old):
             return None
-        return replace(old, lease_until=self.lease_until, noted=self.noted or old.noted)
+        return replace(old, lease_until=self.lease_until, noted=self.noted_over(old.noted))
 
     def mine(self, old: Execution) -> bool:
         """A repeat of a heartbeat passes its own condition, but for one that has moved the lease that it names."""
         moved = old.state is State.RUNNING and old.lease_epoch == self.epoch and old.lease_until == self.lease_until
-        noted = self.noted is None or self.noted == old.noted
+        noted = self.noted is None or old.noted == self.noted_over(self.seen_noted)
         return self.seen_lease_until is not None and moved and noted
 
+    def noted_over(self, before: Noted | None) -> Noted | None:
+        """What is noted after it."""
+        return before if self.noted is None else self.noted.over(before)
+
     def _stands(self, old: Execution) -> bool:
-        """Whether what was seen is still there."""
-        return old.lease_until == self.seen_lease_until and (self.noted is None or old.noted == self.seen_noted)
+        """Whether what was seen is still there; that nothing is noted may be said in two ways."""
+        noted, seen = old.noted or Noted(), self.seen_noted or Noted()
+        return old.lease_until == self.seen_lease_until and (self.noted is None or noted == seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,35 +61,73 @@ HEARTBEAT = Write(
     update="SET #leaseUntil = :leaseUntil",
     moves=(Event.HEARTBEAT, State.RUNNING),
 )
-HEARTBEAT_NOTING = Write(
-    says="The same, and what the holder notes takes the place of what was noted.",
-    condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now",
-    update="SET #leaseUntil = :leaseUntil, #noted = :noted",
-    moves=(Event.HEARTBEAT, State.RUNNING),
-)
 HEARTBEAT_OF_SEEN = Write(
     says="The same of the very lease that was seen: one that somebody else has moved meanwhile stays as it is.",
     condition="#state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil",
     update="SET #leaseUntil = :leaseUntil",
     moves=(Event.HEARTBEAT, State.RUNNING),
 )
-HEARTBEAT_OF_SEEN_NOTING = Write(
-    says="Both: of the very lease that was seen, with what the holder notes, where nothing was noted.",
+# What the holder notes goes over what was seen to be noted, member by member: what somebody else has noted meanwhile is
+# not lost, and a member that a later version has added stays, and refuses nothing.
+HEARTBEAT_NOTING_FIRST = Write(
+    says="The same, and what the holder notes, where nothing was noted.",
     condition="""
         #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
-        AND attribute_not_exists(#noted)
+        AND attribute_not_exists(#noted.#progress) AND attribute_not_exists(#noted.#checkpoint)
     """,
     update="SET #leaseUntil = :leaseUntil, #noted = :noted",
     moves=(Event.HEARTBEAT, State.RUNNING),
+    batched=False,
 )
-HEARTBEAT_OF_SEEN_NOTING_OVER = Write(
-    says="The same over what was seen to be noted: what somebody else has noted meanwhile is not lost.",
+HEARTBEAT_NOTING_PROGRESS = Write(
+    says="The same over a progress.",
     condition="""
         #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
-        AND #noted = :seenNoted
+        AND #noted.#progress = :seenProgress AND attribute_not_exists(#noted.#checkpoint)
     """,
-    update="SET #leaseUntil = :leaseUntil, #noted = :noted",
+    update="SET #leaseUntil = :leaseUntil, #noted.#progress = :progress",
     moves=(Event.HEARTBEAT, State.RUNNING),
+    batched=False,
+)
+HEARTBEAT_NOTING_CHECKPOINT_TOO = Write(
+    says="The same over a progress, with the first checkpoint.",
+    condition="""
+        #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
+        AND #noted.#progress = :seenProgress AND attribute_not_exists(#noted.#checkpoint)
+    """,
+    update="SET #leaseUntil = :leaseUntil, #noted.#progress = :progress, #noted.#checkpoint = :checkpoint",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+    batched=False,
+)
+HEARTBEAT_NOTING_CHECKPOINT = Write(
+    says="The same over a checkpoint.",
+    condition="""
+        #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
+        AND attribute_not_exists(#noted.#progress) AND #noted.#checkpoint = :seenCheckpoint
+    """,
+    update="SET #leaseUntil = :leaseUntil, #noted.#checkpoint = :checkpoint",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+    batched=False,
+)
+HEARTBEAT_NOTING_PROGRESS_TOO = Write(
+    says="The same over a checkpoint, with the first progress.",
+    condition="""
+        #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
+        AND attribute_not_exists(#noted.#progress) AND #noted.#checkpoint = :seenCheckpoint
+    """,
+    update="SET #leaseUntil = :leaseUntil, #noted.#progress = :progress, #noted.#checkpoint = :checkpoint",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+    batched=False,
+)
+HEARTBEAT_NOTING_BOTH = Write(
+    says="The same over both.",
+    condition="""
+        #state = :running AND #leaseEpoch = :epoch AND #deadlineAt > :now AND #leaseUntil = :seenLeaseUntil
+        AND #noted.#progress = :seenProgress AND #noted.#checkpoint = :seenCheckpoint
+    """,
+    update="SET #leaseUntil = :leaseUntil, #noted.#progress = :progress, #noted.#checkpoint = :checkpoint",
+    moves=(Event.HEARTBEAT, State.RUNNING),
+    batched=False,
 )
 
 SUCCEED = Write(

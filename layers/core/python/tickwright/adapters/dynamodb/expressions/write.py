@@ -35,7 +35,8 @@ class Write:
     update: str = ""
     kind: Kind = Kind.UPDATE
     moves: tuple[Event, State] | None = None  # which transition of the table this is, and where it leads
-    # Whether it may go out as a statement of a batch. PartiQL has no if_not_exists, and not every engine reads its OR.
+    # Whether it may go out as a statement of a batch. PartiQL has no if_not_exists, and not every engine reads its OR,
+    # or writes into a map by it.
     batched: bool = True
 
     def __post_init__(self) -> None:
@@ -47,7 +48,7 @@ class Write:
 
 
 _IF_ABSENT: Final = {"attribute_not_exists(#jobId)", "attribute_not_exists(#pk)"}
-_BEYOND_PARTIQL: Final = re.compile(r"if_not_exists|\bOR\b")
+_BEYOND_PARTIQL: Final = re.compile(r"if_not_exists|\bOR\b|\.#")
 _NAME: Final = re.compile(r"#(\w+)")
 _VALUE: Final = re.compile(r":(\w+)")
 _CLAUSE: Final = re.compile(r"\b(SET|REMOVE)\b")

@@ -32,7 +32,8 @@ _PASSED = Shape(
     ),
 )
 ERROR = nested(_ERROR)
-NOTED = nested(Shape(Noted, (Field("progress", "progress", FRACTION), Field("checkpoint", "checkpoint", TEXT))))
+_NOTED = Shape(Noted, (Field("progress", "progress", FRACTION), Field("checkpoint", "checkpoint", TEXT)))
+NOTED = nested(_NOTED)
 OWED = set_of(Owed)
 DISCARDED = nested(_DISCARDED)
 
@@ -101,6 +102,11 @@ def error_value(error: ErrorSummary) -> Value:
 def noted_value(noted: Noted) -> Value:
     """What a holder has noted as it stands in the item."""
     return NOTED.write(noted)
+
+
+def noted_members(noted: Noted) -> dict[str, Value]:
+    """The same, each of its members on its own."""
+    return _NOTED.attributes(noted)
 
 
 def discarded_value(discarded: Discarded) -> Value:

@@ -17,7 +17,7 @@ from tickwright.domain.changes.executions import (
     StrikeOwed,
     Succeed,
 )
-from tickwright.domain.executions import Owed
+from tickwright.domain.executions import Noted, Owed
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant
 
@@ -52,28 +52,39 @@ def claim(change: Claim) -> Request:
 
 
 def heartbeat(change: Heartbeat) -> Request:
-    """A heartbeat, by whether it notes anything, and over what, or names the lease that it moves."""
+    """A heartbeat, by whether it names the lease that it moves, and notes anything, and over what."""
     values = {
         "epoch": wire.number(change.epoch),
         "now": wire.number(change.now),
         "leaseUntil": wire.number(change.lease_until),
     }
-    if change.seen_lease_until is not None:
-        values["seenLeaseUntil"] = wire.number(change.seen_lease_until)
-    if change.noted is not None:
-        values["noted"] = items.noted_value(change.noted)
-    form = _HEARTBEAT[change.seen_lease_until is not None, change.noted is not None]
-    if form is expressions.HEARTBEAT_OF_SEEN_NOTING and change.seen_noted is not None:
-        values["seenNoted"] = items.noted_value(change.seen_noted)
-        form = expressions.HEARTBEAT_OF_SEEN_NOTING_OVER
-    return of_execution(change.ref, form, values)
+    if change.seen_lease_until is None:
+        return of_execution(change.ref, expressions.HEARTBEAT, values)
+    values["seenLeaseUntil"] = wire.number(change.seen_lease_until)
+    noted = None if change.noted is None else change.noted_over(change.seen_noted)
+    if noted is None:
+        return of_execution(change.ref, expressions.HEARTBEAT_OF_SEEN, values)
+    seen, new = items.noted_members(change.seen_noted or Noted()), items.noted_members(noted)
+    if not seen:
+        return of_execution(
+            change.ref, expressions.HEARTBEAT_NOTING_FIRST, values | {"noted": items.noted_value(noted)}
+        )
+    was = {f"seen{name.capitalize()}": value for name, value in seen.items()}
+    return of_execution(change.ref, _NOTING[frozenset(seen), frozenset(new)], values | was | new)
 
 
-_HEARTBEAT = {
-    (False, False): expressions.HEARTBEAT,
-    (False, True): expressions.HEARTBEAT_NOTING,
-    (True, False): expressions.HEARTBEAT_OF_SEEN,
-    (True, True): expressions.HEARTBEAT_OF_SEEN_NOTING,
+_PROGRESS, _CHECKPOINT, _BOTH = (
+    frozenset({"progress"}),
+    frozenset({"checkpoint"}),
+    frozenset({"progress", "checkpoint"}),
+)
+# By what was noted and what is: nothing is ever taken away.
+_NOTING = {
+    (_PROGRESS, _PROGRESS): expressions.HEARTBEAT_NOTING_PROGRESS,
+    (_PROGRESS, _BOTH): expressions.HEARTBEAT_NOTING_CHECKPOINT_TOO,
+    (_CHECKPOINT, _CHECKPOINT): expressions.HEARTBEAT_NOTING_CHECKPOINT,
+    (_CHECKPOINT, _BOTH): expressions.HEARTBEAT_NOTING_PROGRESS_TOO,
+    (_BOTH, _BOTH): expressions.HEARTBEAT_NOTING_BOTH,
 }
 _SUCCEED = {
     (False, False): expressions.SUCCEED,
