@@ -26,8 +26,8 @@ class Fleet(Construct):
             self,
             "Cluster",
             vpc=network.vpc,
-            # How many machines run is measured here alone, and the backlog is shared among them.
-            container_insights_v2=ecs.ContainerInsights.ENABLED,
+            # Some 20 metrics that are paid for; what is asked of machines, they say themselves (fleet_scaling.py).
+            container_insights_v2=ecs.ContainerInsights.DISABLED,
         )
         # On the cluster itself rather than by a resource beside it: no service can then be made before its cluster has
         # the kinds of machines that it asks for, which is refused.

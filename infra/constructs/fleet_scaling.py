@@ -4,7 +4,7 @@ Must not know what the machines do. Two targets, of which the greater number win
 the places taken (so there is headroom before anything waits; new machines take two to five minutes).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,11 +18,14 @@ from infra.fleet_settings import PLACES_TAKEN_PERCENT, ServiceSettings
 
 # Out soon, in slowly: a machine that is started twice costs more than one that idles for some minutes.
 OUT_COOLDOWN_S, IN_COOLDOWN_S = 60, 600
-# Per minute and machine, as the machines count them (adapters/telemetry/metrics.py).
+# One sample a minute and machine (loops/census.py): their average is how full the machines are, their number how many
+# there are. One that does not run, stands still or stops says nothing.
 PLACES_NAMESPACE, PLACES_METRIC = "Tickwright", "PlacesTaken"
 _RUNNING = "running"
+_VISIBLE = "ApproximateNumberOfMessagesVisible"
 
 _Query: TypeAlias = scaling.CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
+_Metric: TypeAlias = scaling.CfnScalingPolicy.TargetTrackingMetricProperty
 _Specification: TypeAlias = scaling.CfnScalingPolicy.CustomizedMetricSpecificationProperty
 
 
@@ -73,14 +76,18 @@ def _places_taken(scaled: Scaled) -> _Specification:
     return _Specification(
         namespace=PLACES_NAMESPACE,
         metric_name=PLACES_METRIC,
-        dimensions=[dimension(name="Stage", value=scaled.stage), dimension(name="Fleet", value=scaled.name)],
+        dimensions=[dimension(name=name, value=value) for name, value in _of(scaled).items()],
         statistic="Average",
         unit="Percent",
     )
 
 
+def _of(scaled: Scaled) -> dict[str, str]:
+    return {"Stage": scaled.stage, "Fleet": scaled.name}
+
+
 def _backlog(scaled: Scaled) -> _Specification:
-    """Hints that wait, of all lanes, for each machine that runs; one at least, so that none is no division by zero."""
+    """Hints that wait, of all lanes, for each machine that takes them; where none has said so, as if there were one."""
     waiting = {f"waiting{number}": queue for number, queue in enumerate(scaled.queues)}
     # A queue that nobody has used for hours says nothing at all; the machines' own polls keep these talking.
     total = " + ".join(f"FILL({name}, 0)" for name in waiting)
@@ -88,33 +95,25 @@ def _backlog(scaled: Scaled) -> _Specification:
     return _Specification(
         metrics=[
             *(
-                _measured(name, "AWS/SQS", "ApproximateNumberOfMessagesVisible", {"QueueName": queue.queue_name})
+                _measured(name, _metric("AWS/SQS", _VISIBLE, {"QueueName": queue.queue_name}), "Average")
                 for name, queue in waiting.items()
             ),
-            _measured(
-                _RUNNING,
-                "ECS/ContainerInsights",
-                "RunningTaskCount",
-                {"ClusterName": scaled.service.cluster.cluster_name, "ServiceName": scaled.service.service_name},
-            ),
+            _measured(_RUNNING, _metric(PLACES_NAMESPACE, PLACES_METRIC, _of(scaled)), "SampleCount"),
             _Query(id="backlog", expression=f"({total}) / {machines}", label="Hints per machine", return_data=True),
         ]
     )
 
 
-def _measured(metric_id: str, namespace: str, metric: str, dimensions: dict[str, str]) -> _Query:
-    return _Query(
-        id=metric_id,
-        metric_stat=scaling.CfnScalingPolicy.TargetTrackingMetricStatProperty(
-            stat="Average",
-            metric=scaling.CfnScalingPolicy.TargetTrackingMetricProperty(
-                namespace=namespace,
-                metric_name=metric,
-                dimensions=[
-                    scaling.CfnScalingPolicy.TargetTrackingMetricDimensionProperty(name=name, value=value)
-                    for name, value in dimensions.items()
-                ],
-            ),
-        ),
-        return_data=False,
+def _metric(namespace: str, name: str, dimensions: Mapping[str, str]) -> _Metric:
+    dimension = scaling.CfnScalingPolicy.TargetTrackingMetricDimensionProperty
+    return _Metric(
+        namespace=namespace,
+        metric_name=name,
+        dimensions=[dimension(name=each, value=value) for each, value in dimensions.items()],
     )
+
+
+def _measured(metric_id: str, metric: _Metric, statistic: str) -> _Query:
+    """Of a minute, as everything that a target is tracked by."""
+    measured = scaling.CfnScalingPolicy.TargetTrackingMetricStatProperty(stat=statistic, metric=metric)
+    return _Query(id=metric_id, metric_stat=measured, return_data=False)

@@ -71,6 +71,12 @@ ACKNOWLEDGED = (
         reason="ecr:GetAuthorizationToken knows no resources; what may be pulled, written and read is named.",
     ),
     Acknowledged(
+        rules=("AwsSolutions-ECS4",),
+        where=("Workers/Fleet/Cluster",),
+        reason="Container Insights are paid for by the metric; machines say themselves how full they are and, by saying"
+        " it, how many there are.",
+    ),
+    Acknowledged(
         rules=("AwsSolutions-ECS2",),
         where=tuple(f"{place}/Definition" for place in _FLEET),
         reason="The variables are names and numbers, those of the functions among them; secrets are told by reference.",

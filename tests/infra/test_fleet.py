@@ -198,6 +198,22 @@ def test_the_backlog_is_shared_among_the_machines_that_run(prod: Templates) -> N
     assert backlog_per_machine(expression, [0, 0], 0) == 0
 
 
+@pytest.mark.parametrize("service", PROD.fleet.services)
+def test_machines_are_counted_by_what_they_say_and_nothing_is_paid_for_it(prod: Templates, service: str) -> None:
+    """Each says once a minute how full it is: so many samples, so many machines that take runs."""
+    metrics = policies(prod, service)["backlog"]["CustomizedMetricSpecification"]["Metrics"]
+    (running,) = [each["MetricStat"] for each in metrics if each["Id"] == "running"]
+    ((_, cluster),) = prod.of_type("AWS::ECS::Cluster")
+
+    assert running["Stat"] == "SampleCount"
+    assert running["Metric"]["MetricName"] == "PlacesTaken"
+    assert {each["Name"]: each["Value"] for each in running["Metric"]["Dimensions"]} == {
+        "Stage": "prod",
+        "Fleet": service,
+    }
+    assert cluster["Properties"]["ClusterSettings"] == [{"Name": "containerInsights", "Value": "disabled"}]
+
+
 def test_there_is_headroom_before_anything_waits(prod: Templates) -> None:
     """New machines take minutes: they are started while a third of the places is still free."""
     for service in PROD.fleet.services:

@@ -301,14 +301,23 @@ async def test_a_refusal_is_said_and_asked_again_each_minute(world: World) -> No
     assert said.about == {"step": "protect", "reason": "DEPLOYMENT_BLOCKED"}
 
 
-async def test_the_places_taken_are_counted_each_minute(world: World) -> None:
-    """Whoever decides how many machines there are reads it: three of four places."""
-    stop = asyncio.Event()
-    going = asyncio.create_task(CensusLoop(world.kit, lambda: 3, places=4).run(stop))
+@pytest.mark.parametrize("begins_ms", [0, 29_999, 30_000, 45_000, 59_999])
+async def test_the_places_taken_are_counted_once_in_each_minute_of_the_clock(world: World, begins_ms: int) -> None:
+    """Whoever decides how many machines there are counts the samples; one that stops is none."""
+    world.clock.advance(-world.clock.now() % MINUTE + begins_ms)
+    before, stop, counted_at = world.clock.now() // MINUTE, asyncio.Event(), list[int]()
 
-    await world.clock.sleep_ms(3 * MINUTE + 1_000)
+    def at_work() -> int:
+        counted_at.append(world.clock.now())
+        return 3
+
+    going = asyncio.create_task(CensusLoop(world.kit, at_work, places=4).run(stop))
+    await world.clock.sleep_ms(5 * MINUTE - begins_ms)
     stop.set()
     await going
 
     counted = [one.measured for one in world.telemetry.happenings if one.name is EventName.PLACES_COUNTED]
-    assert counted[:3] == [{"atWork": 3, "placesTakenPercent": 75.0}] * 3
+    first = before + (begins_ms > 0)  # it may have been about to be counted in the one in which it began
+    assert counted == [{"atWork": 3, "placesTakenPercent": 75.0}] * len(counted_at)
+    assert [at // MINUTE for at in counted_at] == list(range(first, before + 5))
+    assert all(at % MINUTE == MINUTE // 2 for at in counted_at)

@@ -16,7 +16,11 @@ EVERY_MS = 60_000
 
 @dataclass(slots=True)
 class CensusLoop:
-    """Counts on one machine; `places` is how many runs it takes at most."""
+    """Counts on one machine; `places` is how many runs it takes at most.
+
+    In the middle of each minute of the clock: a metric's minute then has one sample of each machine that takes runs,
+    and how many machines there are is how many samples it has.
+    """
 
     kit: Kit
     at_work: Callable[[], int]
@@ -24,10 +28,11 @@ class CensusLoop:
     every_ms: int = EVERY_MS
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Count until `stop` is set."""
+        """Count until `stop` is set: a machine that stops takes nothing any more."""
         while not stop.is_set():
-            await sleep_or_stop(self.kit, stop, self.every_ms)
-            self.count()
+            await sleep_or_stop(self.kit, stop, self._until_a_middle_ms())
+            if not stop.is_set():
+                self.count()
 
     def count(self) -> None:
         """One event."""
@@ -35,6 +40,10 @@ class CensusLoop:
         self.kit.emit(
             EventName.PLACES_COUNTED, measured={"atWork": at_work, "placesTakenPercent": 100 * at_work / self.places}
         )
+
+    def _until_a_middle_ms(self) -> int:
+        """Half a minute away at least, so that a timer which is early counts no minute twice."""
+        return self.every_ms // 2 + -self.kit.clock.now() % self.every_ms
 
 
 @dataclass(slots=True)
