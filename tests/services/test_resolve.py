@@ -23,6 +23,7 @@ from tickwright.services.cancel import cancel_execution
 from tickwright.services.change_job import edit_job, pause_job, resume_job
 from tickwright.services.fire import fire
 from tickwright.services.memory import Memory
+from tickwright.services.pools import put_pool
 from tickwright.services.report import report
 from tickwright.services.resolve import resolve
 
@@ -155,6 +156,50 @@ async def test_an_unclaimed_execution_is_told_of_again(world: World) -> None:
     assert world.telemetry.counts[EventName.HINT_SENT_AGAIN] == 6
     await world.drain()
     assert len(world.runner.starts) == 1
+
+
+async def test_a_run_that_nobody_takes_is_said_to_wait_at_each_look(world: World) -> None:
+    """For as long as somebody might have taken it; whoever is on call goes by it, whatever became of its hints."""
+    await a_minutely_job(world, 1, priority="low")
+    world.clock.advance(MINUTE)
+    await fired(world)
+    for _ in range(3):
+        (page,) = await world.pages()
+        world.clock.advance_to(page.check_at)
+        await resolved(world)
+
+    waits = [one for one in world.telemetry.happenings if one.name is EventName.RUNS_WAIT]
+    assert [one.about for one in waits] == [{"lane": "low"}] * 3
+    assert [one.measured["waitedMs"] // MINUTE for one in waits] == [2, 6, 14]
+    assert {one.measured["runs"] for one in waits} == {1}
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["taken", "waits for its time"])
+async def test_no_run_is_said_to_wait_that_is_taken_or_waits_for_its_time(world: World, *, later: bool) -> None:
+    """Nobody could take it."""
+    await a_minutely_job(world, 1)
+    world.clock.advance(MINUTE)
+    held = await claimed(world, await fired(world))
+    if later:
+        await report(world.kit, held, RetryLater(after_s=300))
+
+    pages = await resolved(world)
+
+    assert pages
+    assert world.telemetry.counts[EventName.RUNS_WAIT] == 0
+
+
+async def test_a_run_that_waits_for_a_tenants_machine_is_the_tenants_affair(world: World) -> None:
+    """It is told of again, and nobody of the platform's is called."""
+    await put_pool(world.kit, TENANT, "own", None)
+    await a_minutely_job(world, 1, target={"type": "pool", "pool": "own", "handler": "h"})
+    world.clock.advance(MINUTE)
+    await fired(world)
+
+    await resolved(world)
+
+    assert world.telemetry.counts[EventName.HINT_SENT_AGAIN] == 1
+    assert world.telemetry.counts[EventName.RUNS_WAIT] == 0
 
 
 @pytest.mark.sem("SEM-JOURNAL-2")

@@ -15,6 +15,8 @@ from tickwright.domain.ids import ExecutionRef, JobId
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
 from tickwright.domain.journal import Entry, Page, next_check
+from tickwright.domain.lanes import Lane
+from tickwright.domain.pools import PLATFORM
 from tickwright.domain.repairs import (
     DROP,
     KEEP,
@@ -88,6 +90,7 @@ async def look_after(kit: Kit, page: Page) -> Sequence[Finding]:
 
 async def _look(kit: Kit, page: Page) -> _Look:
     reading = await _read(kit, page.entries)
+    _tell_who_waits(kit, reading)
     findings = [_judge(kit, entry, reading, page) for entry in page.entries]
     together = {Repair.INSERT: _insert_all, Repair.SEND: _send_all}
     untold: set[ExecutionRef] = set()
@@ -110,6 +113,16 @@ async def _read(kit: Kit, entries: Sequence[Entry]) -> _Reading:
     executions |= await kit.store.executions(missing) if missing else {}
     stranded = await without_a_pool(kit, [one for one in executions.values() if is_unclaimed(one)])
     return _Reading(executions, heads, stranded)
+
+
+def _tell_who_waits(kit: Kit, reading: _Reading) -> None:
+    """Of each lane how long somebody might have taken what nobody has; when tenants' machines come is their affair."""
+    now, waited_ms = kit.clock.now(), dict[Lane, list[int]]()
+    for one in reading.executions.values():
+        if is_unclaimed(one) and one.pool in PLATFORM and one.came_due < now:
+            waited_ms.setdefault(one.lane, []).append(now - one.came_due)
+    for lane, each in waited_ms.items():
+        kit.emit(EventName.RUNS_WAIT, measured={"runs": len(each), "waitedMs": max(each)}, lane=lane.value)
 
 
 def _judge(kit: Kit, entry: Entry, reading: _Reading, page: Page) -> Finding:

@@ -50,7 +50,10 @@ OF_CLAIMS = {
 # A bug of ours, which costs one run or one bucket at a time; a port that did not answer.
 _BUG = Measured(metrics=(Metric(name="Bugs", unit="Count"),))
 _FAULT = Measured(metrics=(Metric(name="Faults", unit="Count"),))
+# Whoever looks at the journal finds what nobody takes, whatever the reason: at most an hour passes between two looks.
+_WAIT = Metric(name="RunWait", unit="Milliseconds", measured="waitedMs")
 OF_TROUBLE = {
+    EventName.RUNS_WAIT: Measured(metrics=(_WAIT,), by={"Lane": "lane"}),
     EventName.ATTEMPT_BROKE: _BUG,
     EventName.LOOP_BROKE: _BUG,
     EventName.TICK_POISONED: _BUG,
