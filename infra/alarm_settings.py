@@ -24,13 +24,14 @@ class AlarmSettings:
     """Thresholds, by lane where lanes promise different things. A lane that is not named has no such alarm.
 
     `topic_arn`: the SNS topic that is told when an alarm begins and when it ends; without one they are only shown.
-    `expressions`: false for places whose CloudWatch does not reckon; the alarms on what is reckoned are left out there.
+    `coarse`: one alarm speaks for several things, later and less exactly, each on a single metric: for a stage that
+    nobody is called for at night, since each metric of each alarm is paid for by the month.
     `runbook`: where people read docs/operations.md; an address of their own copy, or the path in this repository.
     """
 
     topic_arn: str | None = None
     runbook: str = "docs/operations.md"
-    expressions: bool = True
+    coarse: bool = False
     # The 99th percentile of a minute's starts: a tenant's second is kept in the lanes that promise it. What may wait is
     # late when it no longer gains.
     dispatch_lag_ms: Mapping[str, int] = field(
@@ -39,6 +40,11 @@ class AlarmSettings:
     # Of a pool `lambda` lane. A run of 14 minutes and a delay of 15 are no news; half an hour is.
     oldest_hint_s: Mapping[str, int] = field(
         default_factory=lambda: MappingProxyType({"high": 2_000, "normal": 2_000, "low": 7_200, "backfill": 86_400})
+    )
+    # Where alarms are coarse, in place of that and of who polls: since a run might have been taken, in any pool of the
+    # platform's. What is looked at in the first hour is looked at after 2, 6, 14, 30 and 62 minutes.
+    run_waits_s: Mapping[str, int] = field(
+        default_factory=lambda: MappingProxyType({"high": 600, "normal": 600, "low": 3_600, "backfill": 86_400})
     )
     # Accepted while the store did not answer: an outage of so long is one that somebody knows of.
     oldest_submission_s: int = 900

@@ -84,6 +84,8 @@ _DEV = Settings(
     watch=FunctionSettings(memory_mib=512, timeout_s=80),
     # The longest attempt on Lambda is 840 s; the rest is for the claim, the completion and what is owed.
     worker=FunctionSettings(memory_mib=1_024, timeout_s=890),
+    # A third of what alarms of their own for everything cost; nobody is called for it at night.
+    alarms=AlarmSettings(coarse=True),
     fleet=_small_fleet(),
 )
 
@@ -106,6 +108,7 @@ _STAGING = Settings(
     scheduler=FunctionSettings(memory_mib=512, timeout_s=180, reserved_concurrency=8),
     watch=FunctionSettings(memory_mib=512, timeout_s=80, reserved_concurrency=3),
     worker=FunctionSettings(memory_mib=1_024, timeout_s=890, reserved_concurrency=130),
+    alarms=AlarmSettings(),
     fleet=_fleet(cpu=512, memory_mib=2_048, machines_min=1, machines_max=10, on_demand=1),
 )
 
@@ -133,13 +136,13 @@ _PROD = Settings(
 )
 
 # Dev on an AWS that runs on this machine (docs/deploy.md). That has no Application Auto Scaling and no alarms on
-# expressions, runs functions under this machine's interpreter, and starts no container: the image is a name.
+# expressions (coarse ones need none), runs functions under this machine's interpreter, and starts no container: the
+# image is a name.
 _LOCAL = replace(
     _DEV,
     stage="local",
     tables=replace(_DEV.tables, named=True),
     packaging=Packaging.of_this_machine(),
-    alarms=AlarmSettings(expressions=False),
     fleet=replace(
         _fleet(cpu=256, memory_mib=1_024, machines_min=1, machines_max=2, on_demand=0),
         scales=False,

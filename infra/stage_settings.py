@@ -209,6 +209,9 @@ class Settings:
         for name in ("dispatch_lag_ms", "oldest_hint_s"):
             lanes = sorted(getattr(alarms, name))
             self._require(set(lanes) <= set(LANES), f"alarms.{name}", lanes, f"lanes among {', '.join(LANES)}")
+        served = sorted(alarms.run_waits_s)
+        allowed = f"all of {', '.join(LANES)}: nothing else tells of a lane that nobody serves"
+        self._require(set(served) == set(LANES), "alarms.run_waits_s", served, allowed)
         for lane, age_s in alarms.oldest_hint_s.items():
             least = self.worker.timeout_s + QUEUE_DELAY_S_MAX + 1
             allowed = f"{least} or more: a hint gets so old while its run goes on"

@@ -4,7 +4,6 @@ Must not know what is measured. Every alarm has a section in docs/operations.md 
 """
 
 from dataclasses import dataclass
-from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -67,10 +66,3 @@ class Alarms:
             alarm.add_ok_action(self._told)
         self.made.append(alarm)
         return alarm
-
-    def leave_out_expressions(self) -> None:
-        """For places whose CloudWatch does not reckon: only what is measured as it is can ring there."""
-        for alarm in tuple(self.made):
-            if cast("cloudwatch.CfnAlarm", alarm.node.default_child).metrics is not None:
-                self._scope.node.try_remove_child(alarm.node.id)
-                self.made.remove(alarm)

@@ -3,12 +3,13 @@
 Must not know what a function does, beyond those two whose silence is an alarm of its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
 
 from infra.alarm_settings import AlarmSettings
 from infra.constructs import measures
@@ -23,23 +24,38 @@ _WATCH_SILENT_MINUTES = 5
 _LOOKS_A_MINUTE = 60
 
 
-def ring_for_functions(alarms: Alarms, settings: AlarmSettings, functions: Iterable[ServiceFunction]) -> None:
-    """Each that fails, and each that Lambda does not start for want of concurrency."""
+def ring_for_errors(alarms: Alarms, settings: AlarmSettings, functions: Iterable[ServiceFunction]) -> None:
+    """Each that fails, and does not refuse by it."""
     for each in functions:
-        name = each.name.capitalize()
-        if each.name not in REFUSES_BY_FAILING:
-            alarms.ring(
-                f"{name}FunctionErrors",
-                Condition(metric=each.function.metric_errors(period=FIVE_MINUTES), threshold=settings.function_errors),
-                runbook=Runbook.A_FUNCTION_FAILS,
-                says=f"The function {each.name} has failed, or ran into its time limit.",
-            )
+        if each.name in REFUSES_BY_FAILING:
+            continue
         alarms.ring(
-            f"{name}FunctionThrottles",
+            f"{each.name.capitalize()}FunctionErrors",
+            Condition(metric=each.function.metric_errors(period=FIVE_MINUTES), threshold=settings.function_errors),
+            runbook=Runbook.A_FUNCTION_FAILS,
+            says=f"The function {each.name} has failed, or ran into its time limit.",
+        )
+
+
+def ring_for_throttles(alarms: Alarms, functions: Iterable[ServiceFunction]) -> None:
+    """Each that Lambda does not start for want of concurrency."""
+    for each in functions:
+        alarms.ring(
+            f"{each.name.capitalize()}FunctionThrottles",
             Condition(metric=each.function.metric_throttles(period=FIVE_MINUTES), threshold=1, of=2, periods=3),
             runbook=Runbook.A_FUNCTION_IS_THROTTLED,
             says=f"Lambda did not start the function {each.name}: its concurrency, or the account's, is used up.",
         )
+
+
+def ring_for_the_account(alarms: Alarms) -> None:
+    """Any function that Lambda does not start: without reservations it is the account's concurrency that is used up."""
+    alarms.ring(
+        "FunctionThrottles",
+        Condition(metric=lambda_.Function.metric_all_throttles(period=FIVE_MINUTES), threshold=1, of=2, periods=3),
+        runbook=Runbook.A_FUNCTION_IS_THROTTLED,
+        says="Lambda did not start a function of this account and Region: the concurrency is used up.",
+    )
 
 
 def ring_for_loops(alarms: Alarms, *, stage: str, watch: ServiceFunction, buckets: int) -> None:
@@ -85,7 +101,10 @@ def ring_for_trouble(alarms: Alarms, settings: AlarmSettings, *, stage: str) -> 
 
 
 def ring_for_tables(
-    alarms: Alarms, tables: Mapping[str, dynamodb.TableV2], indexes: Mapping[str, tuple[str, ...]]
+    alarms: Alarms,
+    tables: Mapping[str, dynamodb.TableV2],
+    indexes: Mapping[str, tuple[str, ...]],
+    refused: Callable[[str, str, str | None], cloudwatch.IMetric],
 ) -> None:
     """Each table and each index: an index that cannot keep up refuses the writes of its table."""
     for name, table in tables.items():
@@ -93,7 +112,7 @@ def ring_for_tables(
             what = name if index is None else f"{name} by {index}"
             alarms.ring(
                 f"{name}{'' if index is None else index.capitalize()}Throttles",
-                Condition(metric=measures.throttles(name, table.table_name, index), threshold=1, of=2, periods=3),
+                Condition(metric=refused(name, table.table_name, index), threshold=1, of=2, periods=3),
                 runbook=Runbook.STORE_REFUSES_FOR_HEAT,
                 says=f"DynamoDB has refused requests of {what} for their number.",
             )

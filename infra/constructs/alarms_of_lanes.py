@@ -19,10 +19,12 @@ _AGE, _VISIBLE, _SENT = (
     "NumberOfMessagesSent",
 )
 _UNSERVED_MINUTES = 10
+# Five minutes each: an hour and a quarter.
+_LOOK_PERIODS = 15
 
 
-def ring_for_lanes(alarms: Alarms, settings: AlarmSettings, *, queues: Queues, stage: str) -> None:
-    """Of each lane: how late its runs start, and whether anybody takes what waits in it."""
+def ring_for_late_starts(alarms: Alarms, settings: AlarmSettings, *, stage: str) -> None:
+    """Of each lane: how late its runs start."""
     for lane, lag_ms in settings.dispatch_lag_ms.items():
         # Three bad minutes of five: one cold start in a quiet hour is no news.
         alarms.ring(
@@ -31,6 +33,25 @@ def ring_for_lanes(alarms: Alarms, settings: AlarmSettings, *, queues: Queues, s
             runbook=Runbook.RUNS_START_LATE,
             says=f"One start in a hundred of the lane {lane} is {lag_ms} ms late, or later.",
         )
+
+
+def ring_for_runs_that_wait(alarms: Alarms, settings: AlarmSettings, *, stage: str) -> None:
+    """Of each lane: whether anybody takes what waits in it, in any pool of the platform's, by what the journal finds.
+
+    It looks at a run that waits at least once an hour: an alarm that lasts for longer than that does not end between.
+    """
+    for lane, wait_s in settings.run_waits_s.items():
+        waited = measures.own("RunWait", stage=stage, lane=lane, statistic="Maximum", period=FIVE_MINUTES)
+        alarms.ring(
+            f"RunsWait{lane.capitalize()}",
+            Condition(metric=waited, threshold=wait_s * 1_000, of=1, periods=_LOOK_PERIODS),
+            runbook=Runbook.NOBODY_SERVES_A_LANE,
+            says=f"A run of the lane {lane} might have been taken {wait_s} s ago, or before, and nobody takes it.",
+        )
+
+
+def ring_for_lanes(alarms: Alarms, settings: AlarmSettings, *, queues: Queues) -> None:
+    """Of each lane of each pool: whether anybody takes what waits in it."""
     for lane, age_s in settings.oldest_hint_s.items():
         age = measures.of_queue(queues.lanes[lane], _AGE, statistic="Maximum")
         alarms.ring(
@@ -74,10 +95,8 @@ def ring_for_the_intake(alarms: Alarms, settings: AlarmSettings, *, intake: sqs.
     )
 
 
-def ring_for_what_is_lost_sight_of(
-    alarms: Alarms, settings: AlarmSettings, *, dead: sqs.IQueue, undelivered: Mapping[str, sqs.Queue]
-) -> None:
-    """Runs that died, and hints that were received so often without an end that they were set aside."""
+def ring_for_the_dead(alarms: Alarms, settings: AlarmSettings, *, dead: sqs.IQueue) -> None:
+    """Runs that died."""
     letters = measures.of_queue(dead, _SENT, statistic="Sum", period=FIVE_MINUTES)
     # Sent rather than there: letters stay for fourteen days, and the alarm is to end when no more come.
     alarms.ring(
@@ -86,6 +105,10 @@ def ring_for_what_is_lost_sight_of(
         runbook=Runbook.RUNS_DIE,
         says=f"{settings.dead_letters} runs or more died within five minutes.",
     )
+
+
+def ring_for_what_was_given_up(alarms: Alarms, undelivered: Mapping[str, sqs.Queue]) -> None:
+    """What was received so often without an end that it was set aside."""
     for name, queue in undelivered.items():
         there = measures.of_queue(queue, _VISIBLE, statistic="Maximum", period=FIVE_MINUTES)
         alarms.ring(

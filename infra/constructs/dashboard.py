@@ -43,11 +43,16 @@ class Dashboard(Construct):
             _graph("Starts a minute", [measures.dispatch_lag(stage, lane, "SampleCount") for lane in LANES], _THIRD),
         )
         self._page.add_widgets(
-            _graph("Buckets served a minute", [measures.own("BucketsServed", stage=stage, statistic="Sum")], _HALF),
+            _graph("Buckets served a minute", [measures.own("BucketsServed", stage=stage, statistic="Sum")], _THIRD),
+            _graph(
+                "How long runs wait that nobody takes (ms)",
+                [measures.own("RunWait", stage=stage, lane=lane, statistic="Maximum") for lane in LANES],
+                _THIRD,
+            ),
             _graph(
                 "Bugs and faults",
                 [measures.own(name, stage=stage, statistic="Sum") for name in ("Bugs", "Faults")],
-                _HALF,
+                _THIRD,
             ),
         )
 

@@ -88,6 +88,18 @@ def throttles(name: str, table: str, index: str | None) -> cloudwatch.MathExpres
     )
 
 
+def throttled_writes(_name: str, table: str, index: str | None) -> Metric:
+    """The same of writes alone; reads are tried again as well, and what fails in the end is among the faults."""
+    dimensions = {"TableName": table} if index is None else {"TableName": table, "GlobalSecondaryIndexName": index}
+    return Metric(
+        namespace="AWS/DynamoDB",
+        metric_name="WriteThrottleEvents",
+        dimensions_map=dimensions,
+        statistic="Sum",
+        period=FIVE_MINUTES,
+    )
+
+
 def of_api(name: str, api: str, *, statistic: str, period: cdk.Duration = FIVE_MINUTES) -> Metric:
     """A metric of API Gateway, by the names of API and stage: a release waits for alarms on it, the stage for both."""
     return Metric(

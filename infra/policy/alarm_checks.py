@@ -3,14 +3,18 @@
 As in checks.py: one function a rule, judged by what is in the templates of a stage.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from infra.lane_settings import LANES
 from infra.policy.checks import FUNCTION, QUEUE, REFUSES_BY_FAILING, TABLE, Finding
 from infra.policy.runbook import Runbook
 from infra.policy.templates import Address, Templates
 
 ALARM = "AWS::CloudWatch::Alarm"
+# The queue of a lane of a pool of the platform's, and that of what nobody could take of it.
+_OF_LANE = re.compile(rf"Queue(Fargate)?(?P<lane>{'|'.join(lane.capitalize() for lane in LANES)})(Undelivered)?")
 _ANCHORS = {entry.anchor for entry in Runbook}
 
 Check = Callable[[Templates], Iterator[Finding]]
@@ -25,20 +29,30 @@ def alarms_are_documented(templates: Templates) -> Iterator[Finding]:
 
 
 def queues_have_an_alarm(templates: Templates) -> Iterator[Finding]:
-    """Whether something waits too long in it, is set aside in it, or nobody serves it."""
-    watched = {queue for metric in _metrics(templates) if (queue := metric.about("QueueName"))}
+    """Whether something waits too long in it, is set aside in it, or nobody serves it.
+
+    A lane's are spoken for by one on how long its runs wait: whatever becomes of hints, it is there that it shows.
+    """
+    metrics = list(_metrics(templates))
+    watched = {queue for metric in metrics if (queue := metric.about("QueueName"))}
+    waited_for = {metric.of("Lane") for metric in metrics if metric.name == "RunWait"}
     for address, _ in templates.of_type(QUEUE):
-        if address not in watched:
+        of_lane = _OF_LANE.fullmatch(address.logical_id)
+        if address not in watched and (of_lane is None or of_lane["lane"].lower() not in waited_for):
             yield Finding("alarm-queue", str(address), "has no alarm")
 
 
 def functions_have_an_alarm(templates: Templates) -> Iterator[Finding]:
-    """On its errors, and on what Lambda did not start; where errors are refusals, on what counts the failures."""
+    """On its errors, and on what Lambda did not start; where errors are refusals, on what counts the failures.
+
+    What Lambda did not start of all functions of the account is that of each.
+    """
     metrics = list(_metrics(templates))
     watched = {(metric.name, metric.about("FunctionName")) for metric in metrics}
     names = {metric.name.lower() for metric in metrics}
+    are_all_watched = any(metric.name == "Throttles" and metric.of("FunctionName") is None for metric in metrics)
     for address, function in templates.of_type(FUNCTION):
-        if ("Throttles", address) not in watched:
+        if not are_all_watched and ("Throttles", address) not in watched:
             yield Finding("alarm-function", str(address), "has no alarm on its throttles")
         name = function["Properties"]["Handler"].split(".")[1]
         counted = name in REFUSES_BY_FAILING and any(each.startswith(f"{name}failures") for each in names)

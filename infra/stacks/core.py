@@ -50,9 +50,11 @@ class CoreStack(cdk.Stack):
         )
         lanes, fargate_lanes = self._lanes("", lambda_s), self._lanes("Fargate", VISIBILITY_OF_FLEET_S)
         # Where what nobody could take ends, by what the queue is called.
-        self.undelivered: Mapping[str, sqs.Queue] = {
+        self.undelivered_of_lanes: Mapping[str, sqs.Queue] = {
             **{f"{lane.capitalize()}Undelivered": each.undelivered for lane, each in lanes.items()},
             **{f"Fargate{lane.capitalize()}Undelivered": each.undelivered for lane, each in fargate_lanes.items()},
+        }
+        self.undelivered: Mapping[str, sqs.Queue] = {
             "PoolsUndelivered": pools_undelivered,
             "IntakeUndelivered": intake.undelivered,
         }

@@ -7,15 +7,25 @@ docs/operations.md.
 import aws_cdk as cdk
 from constructs import Construct
 
+from infra.constructs import measures
 from infra.constructs.alarm import Alarms
 from infra.constructs.alarms_of_functions import (
-    ring_for_functions,
+    ring_for_errors,
     ring_for_loops,
     ring_for_tables,
+    ring_for_the_account,
     ring_for_the_door,
+    ring_for_throttles,
     ring_for_trouble,
 )
-from infra.constructs.alarms_of_lanes import ring_for_lanes, ring_for_the_intake, ring_for_what_is_lost_sight_of
+from infra.constructs.alarms_of_lanes import (
+    ring_for_lanes,
+    ring_for_late_starts,
+    ring_for_runs_that_wait,
+    ring_for_the_dead,
+    ring_for_the_intake,
+    ring_for_what_was_given_up,
+)
 from infra.constructs.dashboard import Dashboard
 from infra.stacks.api import ApiStack
 from infra.stacks.core import CoreStack
@@ -42,17 +52,26 @@ class ObservabilityStack(cdk.Stack):
         functions = (*core.functions, *workers.functions, *api.functions)
         thresholds, stage, queues = settings.alarms, settings.stage, core.parts.queues
         alarms = Alarms(self, thresholds)
-        ring_for_lanes(alarms, thresholds, queues=queues, stage=stage)
-        ring_for_what_is_lost_sight_of(alarms, thresholds, dead=queues.dead_executions, undelivered=core.undelivered)
+        ring_for_late_starts(alarms, thresholds, stage=stage)
+        if thresholds.coarse:
+            ring_for_runs_that_wait(alarms, thresholds, stage=stage)
+        else:
+            ring_for_lanes(alarms, thresholds, queues=queues)
+            ring_for_what_was_given_up(alarms, core.undelivered_of_lanes)
+        ring_for_what_was_given_up(alarms, core.undelivered)
+        ring_for_the_dead(alarms, thresholds, dead=queues.dead_executions)
         ring_for_the_intake(alarms, thresholds, intake=queues.intake, stage=stage)
         buckets = max(settings.buckets, settings.buckets_served)
         ring_for_loops(alarms, stage=stage, watch=core.watch, buckets=buckets)
         ring_for_trouble(alarms, thresholds, stage=stage)
-        ring_for_functions(alarms, thresholds, functions)
-        ring_for_tables(alarms, data.tables, INDEXES)
+        ring_for_errors(alarms, thresholds, functions)
+        if thresholds.coarse:
+            ring_for_the_account(alarms)
+            ring_for_tables(alarms, data.tables, INDEXES, measures.throttled_writes)
+        else:
+            ring_for_throttles(alarms, functions)
+            ring_for_tables(alarms, data.tables, INDEXES, measures.throttles)
         ring_for_the_door(alarms, thresholds, api.gateway, stage=stage)
-        if not thresholds.expressions:
-            alarms.leave_out_expressions()
         page = Dashboard(self, "Dashboard", settings=settings, parts=core.parts)
         page.show_promises(alarms.made)
         page.show_queues()

@@ -13,13 +13,15 @@ from infra.alarm_settings import AlarmSettings
 from infra.constructs.measures import NAMESPACE
 from infra.context import ROOT
 from infra.policy.alarm_checks import ALARM, check_alarms
+from infra.policy.checks import Finding
 from infra.policy.runbook import Runbook
 from infra.policy.templates import Templates
 from infra.required import SettingRefused
 from infra.settings import LANES, STAGES, Settings
 from tests.infra.conftest import Synthesise
 from tickwright.adapters.telemetry import metrics as written
-from tickwright.domain.limits import LANDING_AGAIN_MS
+from tickwright.domain.limits import LANDING_AGAIN_MS, STANDARD
+from tools.cost.standing import counts_of
 
 PROD = STAGES["prod"]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -81,13 +83,44 @@ BROKEN: dict[str, tuple[str, Callable[[Resources], None]]] = {
 def test_a_rule_for_alarms_finds_what_has_none(prod: Templates, broken: str) -> None:
     """A check that cannot fail guards nothing."""
     where, how = BROKEN[broken]
-    copy = json.loads(json.dumps(prod.by_stack))
-    how(copy["Tickwright-prod-Observability"]["Resources"])
 
-    findings = check_alarms(Templates(copy))
+    findings = findings_in(prod, "prod", how)
 
     assert {finding.rule for finding in findings} == {broken.partition(" ")[0]}
     assert all(where in finding.where for finding in findings)
+
+
+# By what each alarm speaks for where alarms are coarse.
+SPOKEN_FOR: dict[str, tuple[str, set[str]]] = {
+    "RunsWaitLow": (
+        "alarm-queue",
+        {"QueueLow", "QueueLowUndelivered", "QueueFargateLow", "QueueFargateLowUndelivered"},
+    ),
+    "FunctionThrottles": ("alarm-function", {*STAGES["dev"].functions}),
+    "PoolsUndelivered": ("alarm-queue", {"QueuePoolsUndelivered"}),
+    "WatchFunctionErrors": ("alarm-function", {"watch"}),
+    "ExecutionsWaitingThrottles": ("alarm-table", {"Executions"}),
+}
+
+
+@pytest.mark.parametrize("alarm", SPOKEN_FOR)
+def test_where_alarms_are_coarse_a_rule_finds_all_that_one_has_spoken_for(dev: Templates, alarm: str) -> None:
+    """None of them has another."""
+    rule, left = SPOKEN_FOR[alarm]
+
+    findings = findings_in(dev, "dev", without_alarms_on(alarm))
+
+    assert {finding.rule for finding in findings} == {rule}
+    named = [finding.where.partition("/")[2] for finding in findings]
+    assert len(named) == len(left)
+    assert all(any(name.lower().startswith(one.lower()) for name in named) for one in left)
+
+
+def findings_in(templates: Templates, stage: str, how: Callable[[Resources], None]) -> list[Finding]:
+    """What the rules say once something was done to a stage's alarms."""
+    copy = json.loads(json.dumps(templates.by_stack))
+    how(copy[f"Tickwright-{stage}-Observability"]["Resources"])
+    return check_alarms(Templates(copy))
 
 
 # --- the page -----------------------------------------------------------------------------------------------------
@@ -130,19 +163,24 @@ def measured(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     return [each["MetricStat"]["Metric"] for each in alarm["Metrics"] if "MetricStat" in each]
 
 
-def test_alarms_on_the_product_s_own_metrics_watch_what_it_writes(prod: Templates) -> None:
-    """By name and dimensions: an alarm on a metric that nobody writes would never ring."""
+@pytest.mark.parametrize("stage", STAGES)
+def test_alarms_on_the_product_s_own_metrics_watch_what_it_writes(stages: Mapping[str, Templates], stage: str) -> None:
+    """By name and dimensions: an alarm on a metric that nobody writes would never ring.
+
+    How long runs wait speaks for the queues, where those have no alarms of their own.
+    """
     kinds = (written.OF_CLAIMS, written.OF_BUCKETS, written.OF_TROUBLE)
     wrote = {(metric.name, ("Stage", *one.by)) for kind in kinds for one in kind.values() for metric in one.metrics}
     watched = {
         (metric["MetricName"], tuple(sorted((each["Name"] for each in metric.get("Dimensions", [])), reverse=True)))
-        for alarm in alarms_of(prod).values()
+        for alarm in alarms_of(stages[stage]).values()
         for metric in measured(alarm)
         if metric.get("Namespace") == NAMESPACE
     }
+    unwatched = set() if STAGES[stage].alarms.coarse else {("RunWait", ("Stage", "Lane"))}
 
     assert written.NAMESPACE == NAMESPACE
-    assert watched == wrote | {("AuthorizerFailures-prod", ())}
+    assert watched == wrote - unwatched | {(f"AuthorizerFailures-{stage}", ())}
 
 
 def test_a_start_that_is_a_second_late_rings_in_the_lanes_that_promise_it(prod: Templates) -> None:
@@ -168,6 +206,26 @@ def test_a_lane_that_nobody_polls_rings_within_minutes_in_each_pool(prod: Templa
                 "ApproximateNumberOfMessagesVisible",
                 "NumberOfMessagesReceived",
             }
+
+
+def test_where_alarms_are_coarse_a_run_that_nobody_takes_rings_until_it_is_looked_at_again(dev: Templates) -> None:
+    """The journal's looks are up to an hour apart, and begin two minutes after it might have been taken."""
+    alarms = alarms_of(dev)
+
+    for lane in LANES:
+        alarm = alarms[f"RunsWait{lane.capitalize()}"]
+        assert alarm["Threshold"] == STAGES["dev"].alarms.run_waits_s[lane] * 1_000
+        assert (alarm["Statistic"], alarm["DatapointsToAlarm"]) == ("Maximum", 1)
+        assert alarm["Period"] * alarm["EvaluationPeriods"] * 1_000 > STANDARD.recheck_ms_max + STANDARD.watch_ms
+    assert not [name for name in alarms if "Unserved" in name or "OldestHint" in name]
+
+
+def test_coarse_alarms_are_on_one_metric_each_and_far_fewer(stages: Mapping[str, Templates]) -> None:
+    """Each metric is paid for by the month, also within an expression."""
+    paid = {stage: counts_of(templates)["alarmMetrics"] for stage, templates in stages.items()}
+
+    assert paid["dev"] == len(alarms_of(stages["dev"]))
+    assert 2 * paid["dev"] < paid["prod"] == paid["staging"]
 
 
 def test_silence_rings_where_something_has_to_be_heard_and_nowhere_else(prod: Templates) -> None:
@@ -241,6 +299,7 @@ def test_the_dashboard_draws_what_is_promised_first(prod: Templates) -> None:
         pytest.param(lambda: AlarmSettings(dispatch_lag_ms={}), id="nothing that is promised"),
         pytest.param(lambda: AlarmSettings(dispatch_lag_ms={"high": 0}), id="an alarm that always rings"),
         pytest.param(lambda: AlarmSettings(dead_letters=0), id="an alarm on no death at all"),
+        pytest.param(lambda: with_alarms(run_waits_s={"high": 600}), id="a lane that nobody would hear of"),
         pytest.param(lambda: AlarmSettings(api_errors_percent=100.0), id="an alarm that never rings"),
         pytest.param(lambda: with_alarms(dispatch_lag_ms={"urgent": 1_000}), id="a lane that is none"),
         pytest.param(
