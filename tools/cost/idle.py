@@ -16,8 +16,9 @@ _MIB_A_GB = 1_024
 _CPU_UNITS = 1_024
 # A mapping with a maximum keeps five pollers, each of which waits 20 s for a hint.
 _POLLERS, _POLLS_A_MINUTE = 5, 3
-# What the machines of a service write each minute: PlacesTaken and AtWork.
-_METRICS_OF_SERVICE = 2
+# A custom metric is paid for the hours in which something was written to it. While nothing runs that is done by the
+# schedulers (BucketsServed), and by the machines of each service (PlacesTaken, AtWork): all others say what happens.
+_METRICS_OF_SCHEDULERS, _METRICS_OF_SERVICE = 1, 2
 
 
 class Part(Enum):
@@ -59,6 +60,9 @@ def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
         ),
         _polling(record.standing(settings.stage)["mappings"]),
         *_standing(record.standing(settings.stage)),
+        _metrics(
+            custom_metrics(settings)[0], "Custom metrics", "the pulse of the schedulers: its silence is an outage"
+        ),
         *_fleet(settings),
     )
 
@@ -93,6 +97,11 @@ def _store(minute: IdleMinute) -> tuple[IdleLine, IdleLine]:
     )
 
 
+def custom_metrics(settings: Settings) -> tuple[int, int]:
+    """How many are written while nothing runs, without the fleet and of the fleet."""
+    return _METRICS_OF_SCHEDULERS, _METRICS_OF_SERVICE * len(settings.fleet.services)
+
+
 def _standing(standing: Mapping[str, int]) -> tuple[IdleLine, ...]:
     return (
         IdleLine(
@@ -108,15 +117,13 @@ def _standing(standing: Mapping[str, int]) -> tuple[IdleLine, ...]:
             "somebody is called: docs/operations.md",
         ),
         IdleLine(
-            "Custom metrics",
-            f"{standing['customMetrics']} metrics",
-            standing["customMetrics"] * of(Item.METRIC),
-            "lag by lane, the pulse of the schedulers: what the alarms look at",
-        ),
-        IdleLine(
             "Dashboard", f"{standing['dashboards']}", standing["dashboards"] * of(Item.DASHBOARD), "one page to look at"
         ),
     )
+
+
+def _metrics(number: int, what: str, buys: str, part: Part = Part.CORE) -> IdleLine:
+    return IdleLine(what, f"{number} that are written all the time", number * of(Item.METRIC), buys, part)
 
 
 def _polling(mappings: int) -> IdleLine:
@@ -131,7 +138,7 @@ def _fleet(settings: Settings) -> tuple[IdleLine, ...]:
     services = settings.fleet.services
     machines = sum(service.machines_min for service in services.values())
     polls = sum(service.machines_min * len(service.places) * _POLLS_A_MINUTE for service in services.values())
-    metrics = _METRICS_OF_SERVICE * len(services)
+    metrics = custom_metrics(settings)[1]
     return (
         *(_service(name, service) for name, service in services.items()),
         IdleLine(
@@ -148,12 +155,8 @@ def _fleet(settings: Settings) -> tuple[IdleLine, ...]:
             "as above, of the machines",
             Part.FLEET,
         ),
-        IdleLine(
-            "Fleet: custom metrics",
-            f"{metrics} metrics",
-            metrics * of(Item.METRIC),
-            "how full the machines are, and how many: what scaling goes by",
-            Part.FLEET,
+        _metrics(
+            metrics, "Fleet: custom metrics", "how full the machines are, and how many: scaling goes by it", Part.FLEET
         ),
     )
 

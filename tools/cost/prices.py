@@ -45,7 +45,7 @@ class Item(Enum):
     RULE = "EventBridge rule, an invocation"
     API_CALL = "API Gateway REST call"
     LOG_GB = "CloudWatch Logs, GB taken in"
-    METRIC = "CloudWatch custom metric, a month"
+    METRIC = "CloudWatch custom metric, a month of hours in which it is written"
     ALARM = "CloudWatch alarm, a month and metric"
     DASHBOARD = "CloudWatch dashboard, a month"
     TRACE = "X-Ray trace recorded"

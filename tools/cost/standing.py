@@ -4,7 +4,7 @@ Must not know prices. It synthesises, which takes Node and some seconds; the cou
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from infra.policy.templates import Templates
 from infra.settings import Settings
 
 _ALARM = "AWS::CloudWatch::Alarm"
-_OURS = "Tickwright"
 
 
 def count(settings: Settings) -> Mapping[str, int]:
@@ -29,11 +28,9 @@ def count(settings: Settings) -> Mapping[str, int]:
 def counts_of(templates: Templates) -> Mapping[str, int]:
     """Of templates that are there."""
     alarms = [resource["Properties"] for _, resource in templates.of_type(_ALARM)]
-    metrics = [list(_metrics(alarm)) for alarm in alarms]
     return {
         "alarms": len(alarms),
-        "alarmMetrics": sum(len(each) for each in metrics),
-        "customMetrics": len({key for each in metrics for key in each if key.startswith(_OURS)}),
+        "alarmMetrics": sum(_metrics(alarm) for alarm in alarms),
         "dashboards": _number(templates, "AWS::CloudWatch::Dashboard"),
         "secrets": _number(templates, "AWS::SecretsManager::Secret"),
         "functions": _number(templates, "AWS::Lambda::Function"),
@@ -46,15 +43,6 @@ def _number(templates: Templates, kind: str) -> int:
     return len(list(templates.of_type(kind)))
 
 
-def _metrics(alarm: Mapping[str, Any]) -> Iterator[str]:
-    """Each metric that an alarm is paid for: its own, or all those that its arithmetic names."""
-    if "MetricName" in alarm:
-        yield _key(alarm, alarm)
-    for query in alarm.get("Metrics", ()):
-        if "MetricStat" in query:
-            yield _key(query["MetricStat"]["Metric"], query["MetricStat"]["Metric"])
-
-
-def _key(named: Mapping[str, Any], place: Mapping[str, Any]) -> str:
-    dimensions = sorted(str(dimension) for dimension in place.get("Dimensions", ()))
-    return f"{place.get('Namespace', '')} {named['MetricName']} {dimensions}"
+def _metrics(alarm: Mapping[str, Any]) -> int:
+    """How many an alarm is paid for: its own, or all those that its arithmetic names."""
+    return 1 if "MetricName" in alarm else sum("MetricStat" in query for query in alarm["Metrics"])

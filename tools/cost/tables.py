@@ -141,7 +141,7 @@ def free(settings: Settings, record: Record) -> float:
     )
     return (
         min(standing["alarmMetrics"], _FREE_ALARMS) * of(Item.ALARM)
-        + min(standing["customMetrics"], _FREE_METRICS) * of(Item.METRIC)
+        + min(sum(idle.custom_metrics(settings)), _FREE_METRICS) * of(Item.METRIC)
         + min(standing["dashboards"], _FREE_DASHBOARDS) * of(Item.DASHBOARD)
         + _FREE_REQUESTS * of(Item.QUEUE)
         + min(gb_s, _FREE_GB_S) * of(Item.LAMBDA_GB_S)
