@@ -54,6 +54,10 @@ class CoreStack(cdk.Stack):
             **{f"{lane.capitalize()}Undelivered": each.undelivered for lane, each in lanes.items()},
             **{f"Fargate{lane.capitalize()}Undelivered": each.undelivered for lane, each in fargate_lanes.items()},
         }
+        # Named whether or not anybody asks: a name that alarms have stopped asking for could not be taken away before
+        # they are gone, and they stand on this stack.
+        for queue in self.undelivered_of_lanes.values():
+            self.export_value(queue.queue_name)
         self.undelivered: Mapping[str, sqs.Queue] = {
             "PoolsUndelivered": pools_undelivered,
             "IntakeUndelivered": intake.undelivered,

@@ -228,6 +228,18 @@ def test_coarse_alarms_are_on_one_metric_each_and_far_fewer(stages: Mapping[str,
     assert 2 * paid["dev"] < paid["prod"] == paid["staging"]
 
 
+def test_alarms_can_be_made_coarse_and_fine_again_while_everything_runs(synthesise: Synthesise, dev: Templates) -> None:
+    """CloudFormation takes no name away that another stack still uses, and the alarms are deployed last."""
+    fine = synthesise(replace(STAGES["dev"], alarms=AlarmSettings()))
+
+    named = [
+        {stack: set(template.get("Outputs", ())) for stack, template in templates.by_stack.items()}
+        for templates in (dev, fine)
+    ]
+    assert len(alarms_of(dev)) < len(alarms_of(fine))
+    assert named[0] == named[1]
+
+
 def test_silence_rings_where_something_has_to_be_heard_and_nowhere_else(prod: Templates) -> None:
     """A scheduler without a pulse is an outage; a lane without work is none."""
     missing = {name: alarm["TreatMissingData"] for name, alarm in alarms_of(prod).items()}

@@ -123,7 +123,7 @@ def _standing(standing: Mapping[str, int]) -> tuple[IdleLine, ...]:
 
 
 def _metrics(number: int, what: str, buys: str, part: Part = Part.CORE) -> IdleLine:
-    return IdleLine(what, f"{number} that are written all the time", number * of(Item.METRIC), buys, part)
+    return IdleLine(what, f"{number}, written each minute", number * of(Item.METRIC), buys, part)
 
 
 def _polling(mappings: int) -> IdleLine:
