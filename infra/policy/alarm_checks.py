@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from infra.lane_settings import LANES
-from infra.policy.checks import FUNCTION, QUEUE, REFUSES_BY_FAILING, TABLE, Finding
+from infra.policy.checks import ANSWER_REQUESTS, FUNCTION, QUEUE, REFUSES_BY_FAILING, TABLE, Finding
 from infra.policy.runbook import Runbook
 from infra.policy.templates import Address, Templates
 
 ALARM = "AWS::CloudWatch::Alarm"
 # The queue of a lane of a pool of the platform's, and that of what nobody could take of it.
 _OF_LANE = re.compile(rf"Queue(Fargate)?(?P<lane>{'|'.join(lane.capitalize() for lane in LANES)})(Undelivered)?")
+_OF_ANSWERS = "5xxerror"
 _ANCHORS = {entry.anchor for entry in Runbook}
 
 Check = Callable[[Templates], Iterator[Finding]]
@@ -45,7 +46,8 @@ def queues_have_an_alarm(templates: Templates) -> Iterator[Finding]:
 def functions_have_an_alarm(templates: Templates) -> Iterator[Finding]:
     """On its errors, and on what Lambda did not start; where errors are refusals, on what counts the failures.
 
-    What Lambda did not start of all functions of the account is that of each.
+    Where alarms are coarse, what Lambda did not start of all functions of the account is that of each, and how requests
+    are answered says whether what answers them fails.
     """
     metrics = list(_metrics(templates))
     watched = {(metric.name, metric.about("FunctionName")) for metric in metrics}
@@ -56,7 +58,8 @@ def functions_have_an_alarm(templates: Templates) -> Iterator[Finding]:
             yield Finding("alarm-function", str(address), "has no alarm on its throttles")
         name = function["Properties"]["Handler"].split(".")[1]
         counted = name in REFUSES_BY_FAILING and any(each.startswith(f"{name}failures") for each in names)
-        if ("Errors", address) not in watched and not counted:
+        answered = are_all_watched and name in ANSWER_REQUESTS and _OF_ANSWERS in names
+        if ("Errors", address) not in watched and not counted and not answered:
             yield Finding("alarm-function", str(address), "has no alarm on its errors")
 
 

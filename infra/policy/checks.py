@@ -34,6 +34,8 @@ RIGHTS_WITHOUT_NAMES = RIGHTS_ON_EVERYTHING | {RIGHT_ON_MACHINES}
 # It says "Unauthorized" by raising, as API Gateway asks it to: its errors are the callers' (infra/stacks/api.py counts
 # its own).
 REFUSES_BY_FAILING = frozenset({"authorizer"})
+# Each failure of these is an answer 5xx to somebody.
+ANSWER_REQUESTS = frozenset({"api", "claim"})
 
 # The rights that follow the targets a stage allows (infra/constructs/target_rights.py).
 SID_OF_TARGETS = "Target"

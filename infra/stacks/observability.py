@@ -27,6 +27,7 @@ from infra.constructs.alarms_of_lanes import (
     ring_for_what_was_given_up,
 )
 from infra.constructs.dashboard import Dashboard
+from infra.policy.checks import ANSWER_REQUESTS
 from infra.stacks.api import ApiStack
 from infra.stacks.core import CoreStack
 from infra.stacks.data import INDEXES, DataStack
@@ -64,11 +65,12 @@ class ObservabilityStack(cdk.Stack):
         buckets = max(settings.buckets, settings.buckets_served)
         ring_for_loops(alarms, stage=stage, watch=core.watch, buckets=buckets)
         ring_for_trouble(alarms, thresholds, stage=stage)
-        ring_for_errors(alarms, thresholds, functions)
         if thresholds.coarse:
+            ring_for_errors(alarms, thresholds, [one for one in functions if one.name not in ANSWER_REQUESTS])
             ring_for_the_account(alarms)
             ring_for_tables(alarms, data.tables, INDEXES, measures.throttled_writes)
         else:
+            ring_for_errors(alarms, thresholds, functions)
             ring_for_throttles(alarms, functions)
             ring_for_tables(alarms, data.tables, INDEXES, measures.throttles)
         ring_for_the_door(alarms, thresholds, api.gateway, stage=stage)

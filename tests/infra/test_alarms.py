@@ -72,6 +72,7 @@ BROKEN: dict[str, tuple[str, Callable[[Resources], None]]] = {
     "alarm-queue of what was given up": ("QueueNormalUndelivered", without_alarms_on("NormalUndelivered")),
     "alarm-queue of the dead": ("QueueDeadExecutions", without_alarms_on("DeadLetters")),
     "alarm-function by errors": ("Scheduler", without_alarms_on("SchedulerFunctionErrors")),
+    "alarm-function by errors that are answers": ("Api", without_alarms_on("ApiFunctionErrors")),
     "alarm-function by throttles": ("Worker", without_alarms_on("WorkerFunctionThrottles")),
     "alarm-function by what it counts itself": ("Authorizer", without_alarms_on("AuthorizerFails")),
     "alarm-table": ("Journal", without_alarms_on("JournalThrottles")),
@@ -99,6 +100,7 @@ SPOKEN_FOR: dict[str, tuple[str, set[str]]] = {
     "FunctionThrottles": ("alarm-function", {*STAGES["dev"].functions}),
     "PoolsUndelivered": ("alarm-queue", {"QueuePoolsUndelivered"}),
     "WatchFunctionErrors": ("alarm-function", {"watch"}),
+    "ApiAnswers5xx": ("alarm-function", {"api", "claim"}),
     "ExecutionsWaitingThrottles": ("alarm-table", {"Executions"}),
 }
 
@@ -111,7 +113,7 @@ def test_where_alarms_are_coarse_a_rule_finds_all_that_one_has_spoken_for(dev: T
     findings = findings_in(dev, "dev", without_alarms_on(alarm))
 
     assert {finding.rule for finding in findings} == {rule}
-    named = [finding.where.partition("/")[2] for finding in findings]
+    named = {finding.where.partition("/")[2] for finding in findings}
     assert len(named) == len(left)
     assert all(any(name.lower().startswith(one.lower()) for name in named) for one in left)
 
