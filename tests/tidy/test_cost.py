@@ -14,7 +14,7 @@ from infra.settings import LANES, STAGES
 from tests.bench.sizes import size_of
 from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_PLACES
 from tickwright.domain import limits
-from tools.cost import idle, measured, page, prices, sizing, standing, tables
+from tools.cost import idle, measured, page, prices, sizing, standing
 from tools.cost.__main__ import main
 from tools.cost.load import LAMBDA_RUN_S_MAX, Load, Mode, Place, bill, runs_at_once, total, units_of
 from tools.cost.measured import Record

@@ -40,9 +40,7 @@ class EventName(Enum):
     RESULT_REFUSED = "result_refused"  # a zombie's result; label: reason
     HEARTBEAT_REFUSED = "heartbeat_refused"  # label: reason
     HINT_SENT_AGAIN = "hint_sent_again"  # the journal repaired a lost message
-    RUNS_WAIT = (
-        "runs_wait"  # nobody has taken them yet, in a platform's pool; label: lane; measurements: runs, waitedMs
-    )
+    RUNS_WAIT = "runs_wait"  # nobody has taken them, in a platform's pool; label: lane; measurements: runs, waitedMs
     ENTRY_RESOLVED = "entry_resolved"  # label: verdict
     BUCKET_TAKEN = "bucket_taken"
     BUCKET_LOST = "bucket_lost"
