@@ -3,9 +3,10 @@
 import asyncio
 import os
 
-from tickwright.api.ahead import build_ahead
+from tickwright.api.ahead import build_ahead, models_of
 from tickwright.api.call import Api
 from tickwright.api.gateway import Event, reply_of, request_of
+from tickwright.api.routes import ROUTES
 from tickwright.api.service import answer
 from tickwright.api.submissions import insists_ms
 from tickwright.domain.allowed_targets import allowed_from_json
@@ -28,10 +29,10 @@ _API = Api(
     intake=_INTAKE,
     insists_ms=insists_ms(has_intake=_INTAKE is not None),
 )
-build_ahead(os.environ)
+build_ahead(os.environ, models_of(ROUTES))
 _RUNNER = asyncio.Runner()  # one event loop for the life of the container: clients and pools belong to it
 
 
 def lambda_handler(event: Event, _context: object) -> dict[str, object]:
     """Answer one request."""
-    return reply_of(_RUNNER.run(answer(_API, request_of(event))))
+    return reply_of(_RUNNER.run(answer(_API, request_of(event), ROUTES)))

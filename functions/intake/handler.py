@@ -6,18 +6,19 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tickwright.api.ahead import build_ahead
 from tickwright.api.call import Api
-from tickwright.api.landing import settle_arrival
+from tickwright.api.landing import MODELS, settle_arrival
 from tickwright.domain.allowed_targets import allowed_from_json
 from tickwright.domain.events import EventName
 from tickwright.wiring.aws import kit_from_env
 from tickwright.wiring.intake import arrived_of, deletions_from, intake_from_env
 
-_API = Api(
-    kit=kit_from_env(os.environ), behind_gateway=True, targets=allowed_from_json(os.environ["TICKWRIGHT_TARGETS"])
-)
-_INTAKE = intake_from_env(os.environ, _API.kit)
-_DELETION_OF = deletions_from(_API.kit)
+_KIT = kit_from_env(os.environ)
+_API = Api(kit=_KIT, behind_gateway=True, targets=allowed_from_json(os.environ["TICKWRIGHT_TARGETS"]))
+_INTAKE = intake_from_env(os.environ, _KIT)
+_DELETION_OF = deletions_from(_KIT)
+build_ahead(os.environ, MODELS)
 _RUNNER = asyncio.Runner()
 _LOG = logging.getLogger("tickwright.intake")
 
@@ -35,7 +36,7 @@ async def _land_all(records: Sequence[Record]) -> list[str]:
     again = [(record, done) for record, done in zip(records, landed, strict=True) if done is not True]
     for record, done in again:
         if isinstance(done, BaseException):  # not even its time of coming again could be set: it comes all the same
-            _API.kit.emit(EventName.LOOP_BROKE, fault=type(done).__name__, detail=str(done)[:500])
+            _KIT.emit(EventName.LOOP_BROKE, fault=type(done).__name__, detail=str(done)[:500])
             _LOG.error("message %s did not land", record["messageId"], exc_info=done)
     return [record["messageId"] for record, _ in again]
 
@@ -44,6 +45,6 @@ async def _is_done(record: Record) -> bool:
     assert _INTAKE is not None, "the environment of this function names the intake"
     arrived = arrived_of(record)
     if arrived is None:
-        _API.kit.emit(EventName.LOOP_BROKE, fault="NoSubmission", detail=record["messageId"])
+        _KIT.emit(EventName.LOOP_BROKE, fault="NoSubmission", detail=record["messageId"])
         return False
     return await settle_arrival(_API, _INTAKE, arrived, deletion_of=_DELETION_OF)

@@ -12,7 +12,8 @@ from tickwright.loops.worker import run_hints
 from tickwright.ports.faults import Unavailable
 from tickwright.services.attempt import Worker
 from tickwright.services.claim import NotNow
-from tickwright.wiring.aws import received_of, runners_from_env, worker_kit_from_env
+from tickwright.wiring.aws import received_of, worker_kit_from_env
+from tickwright.wiring.targets import runners_from_env
 
 _KIT = worker_kit_from_env(os.environ)
 _RUNNERS = runners_from_env(os.environ, _KIT, places=limits.MESSAGES_A_BATCH)  # a batch at a time

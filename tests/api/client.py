@@ -11,6 +11,7 @@ from typing import Any
 from tests.api.document import check_against_document
 from tickwright.api.call import Api
 from tickwright.api.exchange import Request, Response
+from tickwright.api.routes import ROUTES
 from tickwright.api.service import answer
 
 IN_A_YEAR = "2099-01-01T00:00:00Z"
@@ -59,7 +60,7 @@ class Client:
             headers={name: value for name, value in sent.items() if value is not None},
             body=raw,
         )
-        return _read(request, await answer(self.api, request))
+        return _read(request, await answer(self.api, request, ROUTES))
 
     async def get(self, path: str, **headers: str | None) -> Got:
         """GET."""

@@ -9,7 +9,8 @@ from referencing.jsonschema import DRAFT202012
 
 from tickwright.api.exchange import Request, Response
 from tickwright.api.openapi import document
-from tickwright.api.routes import routes_at
+from tickwright.api.route import routes_at
+from tickwright.api.routes import ROUTES
 
 _ROOT = "urn:document"
 # What may be sent to any path there is: nothing of it has an operation in the document.
@@ -41,7 +42,7 @@ def check_against_document(request: Request, response: Response, content: object
 
 
 def _operation(request: Request) -> dict[str, Any] | None:
-    for route, _ in routes_at(request.path):
+    for route, _ in routes_at(request.path, ROUTES):
         if route.method == request.method:
             found: dict[str, Any] = _closed_document()["paths"][route.path][route.method.lower()]
             return found

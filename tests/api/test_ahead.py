@@ -7,9 +7,11 @@ import pytest
 
 _PROBE = """
 import sys
-from tickwright.api.ahead import build_ahead
-from tickwright.api.bodies import JobBody
-print(build_ahead({"AWS_LAMBDA_INITIALIZATION_TYPE": sys.argv[1]}), JobBody.__pydantic_complete__)
+from tickwright.api.ahead import build_ahead, models_of
+from tickwright.api.job_bodies import JobBody
+from tickwright.api.routes import ROUTES
+environ = {"AWS_LAMBDA_INITIALIZATION_TYPE": sys.argv[1]}
+print(build_ahead(environ, models_of(ROUTES)), JobBody.__pydantic_complete__)
 """
 
 

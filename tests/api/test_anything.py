@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.api.client import A_JOB, Client
 from tests.api.conftest import PAGE_SECRET, a_client
 from tickwright.adapters.telemetry.memory import MemoryTelemetry
-from tickwright.api.bodies import JobBody
 from tickwright.api.call import Api
+from tickwright.api.job_bodies import JobBody
 from tickwright.api.routes import ROUTES
 from tickwright.domain.tenants import Scope
 from tickwright.wiring.embedded import embedded_kit

@@ -76,12 +76,15 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     wiring = ModuleType("tickwright.wiring.aws")
     for name in ("kit_from_env", "scheduler_kit_from_env", "worker_kit_from_env"):
         monkeypatch.setattr(wiring, name, lambda _environ: made.kit, raising=False)
+    monkeypatch.setattr(wiring, "AwsKit", Kit, raising=False)
     link = lambda _environ: lambda execution: f"https://{execution.ref.id}"  # noqa: E731
     monkeypatch.setattr(wiring, "log_link_from_env", link, raising=False)
-    monkeypatch.setattr(wiring, "runners_from_env", lambda *_, **_named: {"python": runner}, raising=False)
     received_of = lambda _environ, record: made.received[record["messageId"]]  # noqa: E731
     monkeypatch.setattr(wiring, "received_of", received_of, raising=False)
     monkeypatch.setitem(sys.modules, "tickwright.wiring.aws", wiring)
+    targets = ModuleType("tickwright.wiring.targets")
+    monkeypatch.setattr(targets, "runners_from_env", lambda *_, **_named: {"python": runner}, raising=False)
+    monkeypatch.setitem(sys.modules, "tickwright.wiring.targets", targets)
     monkeypatch.setenv("TICKWRIGHT_PAGE_SECRET", "a secret of the tests")
     monkeypatch.setenv("TICKWRIGHT_TARGETS", "{}")
     monkeypatch.setenv("TICKWRIGHT_CLAIM_SEATS", "1")

@@ -150,7 +150,7 @@ async def test_a_cancelled_request_is_not_answered(acme: Client) -> None:
     request = Request(method="GET", path="/v1/me", headers={"authorization": f"Bearer {acme.secret}"})
 
     with pytest.raises(asyncio.CancelledError):
-        await answer(replace(acme.api, kit=kit), request)
+        await answer(replace(acme.api, kit=kit), request, ROUTES)
 
 
 async def test_a_name_belongs_to_one_job_of_a_tenant(acme: Client) -> None:

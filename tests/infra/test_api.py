@@ -10,8 +10,8 @@ from infra.policy.checks import FUNCTION
 from infra.policy.templates import Templates
 from infra.settings import STAGES
 from infra.stage_settings import CLAIM_SEATS_MAX, CLAIM_WAIT_S_MAX
+from tickwright.api.claims import CLAIMS
 from tickwright.api.problems import SHOWN
-from tickwright.api.routes import CLAIMS
 from tickwright.domain import limits
 
 METHOD = "AWS::ApiGateway::Method"

@@ -23,8 +23,8 @@ from tests.support.kits import LoggedRunner
 from tests.support.steps import HOUR
 from tests.support.tables import arn_of, create_queues, create_tables
 from tickwright.adapters.aws.calls import Answer, Calls
+from tickwright.api.claims import CLAIMS
 from tickwright.api.keys import make_key
-from tickwright.api.routes import CLAIMS
 from tickwright.domain.attempts import Fatal, Success, UserResult, an_error
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant, to_rfc3339

@@ -13,6 +13,7 @@ from tests.support.builders import TENANT
 from tickwright.api.call import Api
 from tickwright.api.exchange import Caller, Request, Response
 from tickwright.api.landing import settle_arrival
+from tickwright.api.routes import ROUTES
 from tickwright.api.service import answer
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant, to_rfc3339
@@ -38,7 +39,7 @@ async def ask(api: Api, method: str, path: str, body: object = None, **headers: 
         body=b"" if body is None else json.dumps(body).encode(),
         caller=_CALLER,
     )
-    return await answer(api, request)
+    return await answer(api, request, ROUTES)
 
 
 # ------------------------------------------------------------------------------------------------------- the intake

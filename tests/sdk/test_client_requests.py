@@ -8,7 +8,8 @@ import pytest
 
 from tests.sdk.product import a_product
 from tests.sdk.scripted import Asked, Says, Scripted, scripted
-from tickwright.api.routes import ROUTES, routes_at
+from tickwright.api.route import routes_at
+from tickwright.api.routes import ROUTES
 from tickwright_sdk import Client, Dead
 from tickwright_sdk.problems import Conflict, NotFound
 
@@ -54,7 +55,7 @@ def asked_of(server: Scripted) -> set[str]:
     """Which routes of the API were asked."""
     found = set()
     for asked in server.asked:
-        [route] = [one for one, _ in routes_at(asked.path.partition("?")[0]) if one.method == asked.method]
+        [route] = [one for one, _ in routes_at(asked.path.partition("?")[0], ROUTES) if one.method == asked.method]
         found.add(f"{route.method} {route.path}")
     return found
 

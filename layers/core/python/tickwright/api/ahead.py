@@ -1,21 +1,28 @@
-"""What the API builds before its first request, where somebody else pays for the start.
+"""What a function of the API builds before its first request, where somebody else pays for the start.
 
 A model of a body or a query is built when it is asked for (shapes.py): a cold start that a caller waits for builds one.
-A snapshot, or a container that is kept warm, is made while nobody waits, and has them all.
+A snapshot, or a container that is kept warm, is made while nobody waits, and has all that the function may need.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from tickwright.api.routes import ROUTES
+from pydantic import BaseModel
+
+from tickwright.api.route import Route
 
 _WAITED_FOR = "on-demand"
 
 
-def build_ahead(environ: Mapping[str, str]) -> int:
-    """Build every model, unless a caller waits for this start; how many."""
+def build_ahead(environ: Mapping[str, str], models: Iterable[type[BaseModel]]) -> int:
+    """Build these models, unless a caller waits for this start; how many."""
     if environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", _WAITED_FOR) == _WAITED_FOR:
         return 0
-    models = {model for route in ROUTES for model in (route.body, route.query) if model is not None}
-    for model in models:
+    wanted = list(models)
+    for model in wanted:
         model.model_rebuild()
-    return len(models)
+    return len(wanted)
+
+
+def models_of(routes: Iterable[Route]) -> set[type[BaseModel]]:
+    """The models of what these routes take."""
+    return {model for route in routes for model in (route.body, route.query) if model is not None}

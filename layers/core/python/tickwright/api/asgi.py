@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from tickwright.api.call import Api
 from tickwright.api.exchange import Request, Response
 from tickwright.api.problems import UNAVAILABLE, problem_response
+from tickwright.api.routes import ROUTES
 from tickwright.api.service import answer
 from tickwright.domain import limits
 
@@ -35,7 +36,7 @@ def asgi_app(api: Api, ending: "asyncio.Event") -> AsgiApp:
 
 async def _answered(api: Api, request: Request, ending: "asyncio.Event") -> Response:
     """The answer; 503 where the server ends and it does not come within a second: a claim may wait much longer."""
-    answering = asyncio.ensure_future(answer(api, request))
+    answering = asyncio.ensure_future(answer(api, request, ROUTES))
     ends = asyncio.ensure_future(ending.wait())
     try:
         await asyncio.wait({answering, ends}, return_when=asyncio.FIRST_COMPLETED)

@@ -3,7 +3,7 @@
 Must not know the rules: the services decide, here their outcomes become answers. Promises: SEM-CAL-1, SEM-CAL-4.
 """
 
-from tickwright.api.bodies import CalendarBody, Query
+from tickwright.api.bodies import Query
 from tickwright.api.calendar_answers import (
     CalendarFieldsJson,
     CalendarJson,
@@ -11,6 +11,7 @@ from tickwright.api.calendar_answers import (
     CalendarSummaryJson,
     CalendarVersionsJson,
 )
+from tickwright.api.calendar_bodies import CalendarBody
 from tickwright.api.call import Call, created, shown
 from tickwright.api.etags import ANY, etag_of, version_demanded
 from tickwright.api.exchange import Request, Response, as_json, json_response

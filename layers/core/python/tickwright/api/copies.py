@@ -12,7 +12,7 @@ from tickwright.api.call import Call
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.kept import copy_at, keep_copy, path_of_accepted
 from tickwright.api.problems import Refused
-from tickwright.api.routes import Route
+from tickwright.api.route import Route
 from tickwright.domain.events import EventName
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.domain.outcomes import JOB_PENDING, Code

@@ -4,9 +4,10 @@ Must not know the rules: the services decide, here their outcomes become answers
 """
 
 from tickwright.api.answers import ExecutionsJson, ExplanationJson, ExtendedJson, LogsJson
-from tickwright.api.bodies import AttentionQuery, CompleteBody, FailBody, HeartbeatBody, Query
+from tickwright.api.bodies import Query
 from tickwright.api.call import Call, shown
 from tickwright.api.exchange import Response, as_json, json_response
+from tickwright.api.execution_bodies import AttentionQuery, CompleteBody, FailBody, HeartbeatBody
 from tickwright.api.idempotency import optional_key
 from tickwright.api.problems import granted, invalid
 from tickwright.api.views import execution_json, execution_summary_json, log_json, time_json

@@ -10,11 +10,12 @@ from functools import partial
 
 from tickwright.api import validate_only
 from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson, VersionsJson
-from tickwright.api.bodies import BatchBody, EditQuery, JobBody, JobsQuery, Query
+from tickwright.api.bodies import Query
 from tickwright.api.call import Call, created, shown
 from tickwright.api.etags import require_if_match, version_demanded
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.idempotency import optional_key, part_of, required_key
+from tickwright.api.job_bodies import BatchBody, EditQuery, JobBody, JobsQuery
 from tickwright.api.merge_patch import merged
 from tickwright.api.problems import Refused, granted, invalid, invalid_fields, problem
 from tickwright.api.shapes import shaped

@@ -9,10 +9,10 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from tickwright.api.bodies import JobBody, WriteQuery
 from tickwright.api.call import Api, Call
 from tickwright.api.exchange import Caller, Request
 from tickwright.api.idempotency import another_job_id
+from tickwright.api.job_bodies import JobBody, WriteQuery
 from tickwright.api.problems import Refused
 from tickwright.api.shapes import shaped
 from tickwright.api.submissions import Asked, submit_once
@@ -28,6 +28,9 @@ from tickwright.ports.faults import Unavailable
 from tickwright.ports.intake import Arrived, Intake, Submission
 from tickwright.services.kit import Kit
 from tickwright.services.submit import RequestKey
+
+# What the landing reads, to be built ahead where nobody waits.
+MODELS = (JobBody,)
 
 DeletionOf = Callable[[TenantId], Awaitable[Deletion | None]]
 

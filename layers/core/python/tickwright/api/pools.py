@@ -7,12 +7,12 @@ import json
 
 from tickwright.api.bodies import Query
 from tickwright.api.call import Call, created, shown
+from tickwright.api.checkpoints import checkpoint_json
 from tickwright.api.etags import etag_of, version_demanded
 from tickwright.api.exchange import Response, as_json, json_response
 from tickwright.api.pool_answers import ClaimJson, ClaimsJson, DeletedPoolJson, PoolFieldsJson, PoolJson, PoolsJson
 from tickwright.api.pool_bodies import ClaimBody, DeleteQuery, PoolBody
 from tickwright.api.problems import granted, invalid
-from tickwright.api.views import checkpoint_json
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.job_rules import LANES_FOR_TENANTS

@@ -1,67 +1,34 @@
 """Which paths there are: the one table that requests are matched with and openapi.json is made from.
 
-Must not know how an endpoint does its work. A literal table, and no framework: it is read by two programs and by
-people, costs no import, and every refusal is ours (SEM-API-1).
+Must not know how an endpoint does its work.
 """
 
-import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
-
-from pydantic import BaseModel
 
 from tickwright.api import (
     answers,
     bodies,
     calendar_answers,
+    calendar_bodies,
     calendars,
+    claims,
     dead_letter_answers,
     dead_letter_bodies,
     dead_letters,
+    execution_bodies,
     executions,
     installation,
+    job_bodies,
     jobs,
     pool_answers,
     pool_bodies,
     pools,
+    schedule_bodies,
     schedules,
     webhooks,
 )
-from tickwright.api.call import Call
-from tickwright.api.exchange import Response
+from tickwright.api.route import Route
 from tickwright.domain.tenants import Scope
-
-Endpoint = Callable[[Call], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """One method of one path. `scope`: what the key must allow. `body` None: none is read; `patch`: any object is."""
-
-    method: str
-    path: str
-    endpoint: Endpoint
-    says: str
-    answer: Any
-    status: int = 200
-    may_create: bool = False  # 201 in place of 200 where there was none
-    validated: Any = None  # the answer, with 200, to a write with validateOnly
-    accepted: Any = None  # the answer, with 202, where the store does not answer and there is an intake
-    scope: Scope | None = None
-    is_open: bool = False
-    body: type[BaseModel] | None = None
-    body_is_patch: bool = False
-    query: type[BaseModel] = bodies.NoQuery
-    headers: tuple[str, ...] = ()  # request headers; required where they end in `!`
-    refusals: tuple[int, ...] = ()  # statuses beside those that every route may answer
-    pattern: re.Pattern[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Compile the path: a parameter is one step of it."""
-        template = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]{1,200})", self.path.replace(".", r"\."))
-        object.__setattr__(self, "pattern", re.compile(template))
-
 
 _READ, _WRITE, _WORK = Scope.JOBS_READ, Scope.JOBS_WRITE, Scope.EXECUTIONS_RUN
 _DEAD = Scope.DEAD_LETTERS
@@ -71,20 +38,20 @@ _POOL = "/v1/pools/{name}"
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
-    Route(method="POST", path=_JOBS, endpoint=jobs.create, scope=_WRITE, body=bodies.JobBody, status=201,
-          query=bodies.WriteQuery, validated=answers.ValidatedJson, answer=answers.JobJson,
+    Route(method="POST", path=_JOBS, endpoint=jobs.create, scope=_WRITE, body=job_bodies.JobBody, status=201,
+          query=job_bodies.WriteQuery, validated=answers.ValidatedJson, answer=answers.JobJson,
           accepted=answers.AcceptedJson, headers=("Idempotency-Key!",), refusals=(409,), says="Submit a job"),
-    Route(method="GET", path=_JOBS, endpoint=jobs.list_all, scope=_READ, query=bodies.JobsQuery,
+    Route(method="GET", path=_JOBS, endpoint=jobs.list_all, scope=_READ, query=job_bodies.JobsQuery,
           answer=answers.JobsJson, says="List jobs by name"),
-    Route(method="POST", path=f"{_JOBS}/batch", endpoint=jobs.create_batch, scope=_WRITE, body=bodies.BatchBody,
+    Route(method="POST", path=f"{_JOBS}/batch", endpoint=jobs.create_batch, scope=_WRITE, body=job_bodies.BatchBody,
           answer=answers.BatchJson, headers=("Idempotency-Key!",), says="Submit up to 100 jobs, an outcome each"),
     Route(method="GET", path=_JOB, endpoint=jobs.get, scope=_READ, answer=answers.JobShownJson,
           headers=("If-None-Match",), says="Get a job"),
-    Route(method="PUT", path=_JOB, endpoint=jobs.replace, scope=_WRITE, body=bodies.JobBody, answer=answers.JobJson,
-          query=bodies.EditQuery, validated=answers.ValidatedJson, headers=("If-Match!",),
+    Route(method="PUT", path=_JOB, endpoint=jobs.replace, scope=_WRITE, body=job_bodies.JobBody, answer=answers.JobJson,
+          query=job_bodies.EditQuery, validated=answers.ValidatedJson, headers=("If-Match!",),
           refusals=(409, 412, 428), says="Replace a job"),
-    Route(method="PATCH", path=_JOB, endpoint=jobs.patch, scope=_WRITE, body=bodies.JobBody, body_is_patch=True,
-          query=bodies.EditQuery, validated=answers.ValidatedJson, answer=answers.JobJson,
+    Route(method="PATCH", path=_JOB, endpoint=jobs.patch, scope=_WRITE, body=job_bodies.JobBody, body_is_patch=True,
+          query=job_bodies.EditQuery, validated=answers.ValidatedJson, answer=answers.JobJson,
           headers=("If-Match!",), refusals=(409, 412, 428),
           says="Change members of a job (RFC 7396 merge patch)"),
     Route(method="DELETE", path=_JOB, endpoint=jobs.end, scope=_WRITE, answer=answers.JobJson,
@@ -103,7 +70,8 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path=f"{_JOB}/executions", endpoint=executions.list_of_job, scope=_READ, query=bodies.Query,
           answer=answers.ExecutionsJson, says="List a job's executions, newest first"),
     Route(method="GET", path="/v1/executions", endpoint=executions.list_those_that_need_attention, scope=_READ,
-          query=bodies.AttentionQuery, answer=answers.ExecutionsJson, says="List executions that need attention"),
+          query=execution_bodies.AttentionQuery, answer=answers.ExecutionsJson,
+          says="List executions that need attention"),
     Route(method="GET", path=_EXECUTION, endpoint=executions.get, scope=_READ, answer=answers.ExecutionShownJson,
           headers=("If-None-Match",), says="Get an execution"),
     Route(method="GET", path=f"{_EXECUTION}/explanation", endpoint=executions.explain, scope=_READ,
@@ -119,12 +87,14 @@ ROUTES: tuple[Route, ...] = (
           body=dead_letter_bodies.RerunBody, answer=answers.ExecutionJson, headers=("Idempotency-Key",),
           refusals=(409, 412), says="Run a dead execution again with another payload, as a new one that names it"),
     Route(method="POST", path=f"{_EXECUTION}/heartbeat", endpoint=executions.heartbeat, scope=_WORK,
-          body=bodies.HeartbeatBody, answer=answers.ExtendedJson, refusals=(409,),
+          body=execution_bodies.HeartbeatBody, answer=answers.ExtendedJson, refusals=(409,),
           says="Keep the lease of an attempt; on 409 stop at once"),
     Route(method="POST", path=f"{_EXECUTION}/complete", endpoint=executions.complete, scope=_WORK,
-          body=bodies.CompleteBody, answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it succeeded"),
-    Route(method="POST", path=f"{_EXECUTION}/fail", endpoint=executions.fail, scope=_WORK, body=bodies.FailBody,
-          answer=answers.ExecutionJson, refusals=(409,), says="End an attempt: it failed"),
+          body=execution_bodies.CompleteBody, answer=answers.ExecutionJson, refusals=(409,),
+          says="End an attempt: it succeeded"),
+    Route(method="POST", path=f"{_EXECUTION}/fail", endpoint=executions.fail, scope=_WORK,
+          body=execution_bodies.FailBody, answer=answers.ExecutionJson, refusals=(409,),
+          says="End an attempt: it failed"),
     Route(method="GET", path=_LETTERS, endpoint=dead_letters.list_all, scope=_DEAD,
           query=dead_letter_bodies.DeadLettersQuery, answer=dead_letter_answers.DeadLettersJson,
           says="List dead executions, newest death first"),
@@ -150,10 +120,10 @@ ROUTES: tuple[Route, ...] = (
           answer=dead_letter_answers.DeadLetterJson, headers=("If-None-Match",),
           says="Get a dead execution with what it was given"),
     Route(method="POST", path="/v1/schedules/preview", endpoint=schedules.preview, scope=_READ,
-          body=bodies.PreviewBody, answer=answers.PreviewJson, says="Say what a schedule will do"),
+          body=schedule_bodies.PreviewBody, answer=answers.PreviewJson, says="Say what a schedule will do"),
     Route(method="GET", path="/v1/calendars", endpoint=calendars.list_all, scope=_READ, query=bodies.Query,
           answer=calendar_answers.CalendarsJson, says="List calendars by name"),
-    Route(method="PUT", path=_CALENDAR, endpoint=calendars.put, scope=_WRITE, body=bodies.CalendarBody,
+    Route(method="PUT", path=_CALENDAR, endpoint=calendars.put, scope=_WRITE, body=calendar_bodies.CalendarBody,
           answer=calendar_answers.CalendarJson, may_create=True, headers=("If-Match",), refusals=(412,),
           says="Create a calendar, or make a new version of it"),
     Route(method="GET", path=_CALENDAR, endpoint=calendars.get, scope=_READ, answer=calendar_answers.CalendarJson,
@@ -176,9 +146,8 @@ ROUTES: tuple[Route, ...] = (
     Route(method="DELETE", path=_POOL, endpoint=pools.delete, scope=_WRITE, query=pool_bodies.DeleteQuery,
           answer=pool_answers.DeletedPoolJson, headers=("If-Match",), refusals=(409, 412),
           says="Delete a pool that no job names and in which no run waits"),
-    Route(method="POST", path=f"{_POOL}/claim", endpoint=pools.claim, scope=_WORK, body=pool_bodies.ClaimBody,
-          answer=pool_answers.ClaimsJson, refusals=(429,), says="Claim executions for a machine of the tenant's own"),
-    Route(method="GET", path="/v1/herd", endpoint=schedules.herd, scope=_READ, query=bodies.HerdQuery,
+    *claims.CLAIMS,
+    Route(method="GET", path="/v1/herd", endpoint=schedules.herd, scope=_READ, query=schedule_bodies.HerdQuery,
           answer=answers.HerdJson, says="Count the ticks of the coming day by minute"),
     Route(method="GET", path="/v1/zone-changes", endpoint=schedules.zones, scope=_READ, query=bodies.Query,
           answer=answers.ZoneChangesJson, says="List the jobs whose next tick new zone rules have moved"),
@@ -194,16 +163,3 @@ ROUTES: tuple[Route, ...] = (
           headers=("If-None-Match",), says="This document"),
 )
 # fmt: on
-
-# Those that wait: on AWS a function of their own serves them, so that they take no other request's place.
-CLAIMS = tuple(route for route in ROUTES if route.endpoint is pools.claim)
-
-
-def routes_at(path: str, routes: Sequence[Route] = ROUTES) -> Iterable[tuple[Route, dict[str, str]]]:
-    """Every method of the path, with what stands for its parameters; a path without any goes before one with."""
-    literal: list[tuple[Route, dict[str, str]]] = [
-        (route, {}) for route in routes if route.path == path and "{" not in path
-    ]
-    if literal:
-        return literal
-    return [(route, match.groupdict()) for route in routes if (match := route.pattern.fullmatch(path)) is not None]

@@ -5,10 +5,11 @@ SEM-SCHED-21.
 """
 
 from tickwright.api.answers import HerdJson, ZoneChangesJson
-from tickwright.api.bodies import HerdQuery, PreviewBody, Query
+from tickwright.api.bodies import Query
 from tickwright.api.call import Call, check_scope
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.problems import granted, invalid
+from tickwright.api.schedule_bodies import HerdQuery, PreviewBody
 from tickwright.api.specs import read_moment, read_source
 from tickwright.api.views import preview_json, zone_change_json
 from tickwright.domain.herd import MINUTE_MS, SPAN_MS_MAX, Herd

@@ -16,7 +16,7 @@ from tickwright.api.etags import etag_of, is_current
 from tickwright.api.exchange import Caller, Request, Response
 from tickwright.api.keys import look_up
 from tickwright.api.problems import INTERNAL, UNAVAILABLE, Refused, granted, invalid, problem_response
-from tickwright.api.routes import ROUTES, Route, routes_at
+from tickwright.api.route import Route, routes_at
 from tickwright.api.shapes import shaped
 from tickwright.api.strict_json import read_json
 from tickwright.domain.outcomes import Code, Refusal
@@ -30,7 +30,7 @@ _NO_PATH = Refusal(
 _NO_CALLER = Refusal(code=Code.UNAUTHENTICATED, detail="The request did not come through the authorizer.")
 
 
-async def answer(api: Api, request: Request, routes: Sequence[Route] = ROUTES) -> Response:
+async def answer(api: Api, request: Request, routes: Sequence[Route]) -> Response:
     """Answer any request whatever; never raises. `routes`: those that this program serves."""
     sent_id = request.header("x-request-id") or ""
     request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else api.kit.entropy.token()

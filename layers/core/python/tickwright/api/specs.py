@@ -5,8 +5,8 @@ Must not know the rules themselves.
 
 from collections.abc import Mapping
 
-from tickwright.api.bodies import JobBody
 from tickwright.api.call import Call
+from tickwright.api.job_bodies import JobBody
 from tickwright.api.problems import invalid, invalid_fields
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant, from_rfc3339

@@ -13,10 +13,10 @@ from functools import partial
 from typing import TypeVar
 
 from tickwright.api.answers import AcceptedJson
-from tickwright.api.bodies import JobBody
 from tickwright.api.call import Call
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.idempotency import first_asked_at, job_id_of
+from tickwright.api.job_bodies import JobBody
 from tickwright.api.kept import keep_copy, path_of_accepted
 from tickwright.api.problems import RETRY_AFTER_S, Refused, granted
 from tickwright.api.specs import check_target, read_shaped

@@ -4,9 +4,9 @@ Must not write anything, nor know the rules. Promise: SEM-SCHED-19.
 """
 
 from tickwright.api.answers import LintNoteJson, PreviewJson, ValidatedJson
-from tickwright.api.bodies import WriteQuery
 from tickwright.api.call import Call
 from tickwright.api.exchange import Response, json_response
+from tickwright.api.job_bodies import WriteQuery
 from tickwright.api.problems import Refused, granted
 from tickwright.api.views import job_json, preview_json, spec_json
 from tickwright.domain.ids import JobId

@@ -6,7 +6,7 @@ Promise: SEM-API-2.
 
 import json
 from collections.abc import Collection, Iterable
-from typing import Any, cast
+from typing import cast
 
 from tickwright.api.answers import (
     DiscardedAtJson,
@@ -27,9 +27,10 @@ from tickwright.api.answers import (
     VersionJson,
     ZoneChangeJson,
 )
+from tickwright.api.checkpoints import checkpoint_json
 from tickwright.api.etags import etag_of
 from tickwright.api.exchange import as_json
-from tickwright.domain.executions import Discarded, ErrorSummary, Execution, Noted, PassedOver
+from tickwright.domain.executions import Discarded, ErrorSummary, Execution, PassedOver
 from tickwright.domain.hidden import hidden_in
 from tickwright.domain.ids import ExecutionRef
 from tickwright.domain.instants import Instant, to_rfc3339
@@ -211,11 +212,6 @@ def _execution_fields(execution: Execution) -> ExecutionFieldsJson:
         "passedOver": None if execution.passed is None else _passed_over(execution.passed),
         "rerunOf": None if execution.rerun_of is None else ExecutionRef(execution.job_id, execution.rerun_of).id,
     }
-
-
-def checkpoint_json(noted: Noted | None) -> Any:  # noqa: ANN401 - any JSON
-    """The checkpoint that is noted of an execution."""
-    return None if noted is None or noted.checkpoint is None else json.loads(noted.checkpoint)
 
 
 def _error(error: ErrorSummary) -> ErrorSummaryJson:

@@ -14,6 +14,7 @@ from typing import Any
 from tickwright.api.call import Api
 from tickwright.api.exchange import Request
 from tickwright.api.keys import hash_of, make_key
+from tickwright.api.routes import ROUTES
 from tickwright.api.service import answer
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant, to_rfc3339
@@ -107,7 +108,7 @@ class _Caller:
         if key is not None:
             headers["idempotency-key"] = key
         raw = b"" if body is None else json.dumps(body).encode()
-        response = await answer(self.api, Request(method=method, path=path, headers=headers, body=raw))
+        response = await answer(self.api, Request(method=method, path=path, headers=headers, body=raw), ROUTES)
         found: dict[str, Any] = json.loads(response.body)
         if response.status >= HTTPStatus.BAD_REQUEST and found.get("code") != "name_taken":
             raise RuntimeError(f"The demo's {method} {path} was refused: {found}")

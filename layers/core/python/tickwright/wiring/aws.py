@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from tickwright.adapters.aws.clients import dynamodb_client, new_session, sqs_client
 from tickwright.adapters.aws.console import log_link, no_link
@@ -16,7 +16,6 @@ from tickwright.adapters.entropy_system import SystemEntropy
 from tickwright.adapters.sqs.messages import received_from_record
 from tickwright.adapters.sqs.queue import QueueUrls, SqsQueue
 from tickwright.adapters.sqs.tenant_queues import TenantQueues
-from tickwright.adapters.targets.http import HttpRunner
 from tickwright.adapters.telemetry.logs import LogTelemetry
 from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_CLAIMS, OF_TROUBLE, Measured, MetricTelemetry
 from tickwright.domain import limits
@@ -26,22 +25,27 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import Epoch
 from tickwright.domain.lanes import Lane
 from tickwright.ports.queue import Received
-from tickwright.ports.runner import Runner
 from tickwright.services.kit import Kit, NotedBase
-from tickwright.services.webhook_secrets import SecretsInUse
 from tickwright.settings import Settings, from_environment
-from tickwright.wiring.targets import aws_runners
 
 _LOG = logging.getLogger("tickwright")
+KitT = TypeVar("KitT", bound=Kit)
 
 
-def kit_from_env(environ: Mapping[str, str]) -> Kit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsKit(Kit):
+    """A kit on DynamoDB and SQS. `sqs` is the client of its queues, for what else is on SQS: another costs 20 ms."""
+
+    sqs: object
+
+
+def kit_from_env(environ: Mapping[str, str]) -> AwsKit:
     """The kit of a function, made once a container: it holds connections, and no identity for a snapshot to share."""
     _LOG.setLevel(logging.INFO)
     return measured(kit_from(from_environment(environ)), OF_TROUBLE, Stage=environ["TICKWRIGHT_STAGE"])
 
 
-def kit_from(settings: Settings) -> Kit:
+def kit_from(settings: Settings) -> AwsKit:
     """The kit of an installation."""
     session, clock, entropy = new_session(), SystemClock(), SystemEntropy()
     tables = TableNames(
@@ -56,9 +60,12 @@ def kit_from(settings: Settings) -> Kit:
         dead=settings.dead_queue_url,
         tenants=TenantQueues(prefix=settings.pool_queues, undelivered_arn=settings.pool_undelivered_arn),
     )
-    return Kit(
-        store=DynamoDbStore(dynamodb_client(session), tables, clock=clock, entropy=entropy, options=Options()),
-        queue=SqsQueue(sqs_client(session), urls, clock=clock, entropy=entropy),
+    store = DynamoDbStore(dynamodb_client(session), tables, clock=clock, entropy=entropy, options=Options())
+    sqs = sqs_client(session)
+    return AwsKit(
+        store=store,
+        queue=SqsQueue(sqs, urls, clock=clock, entropy=entropy),
+        sqs=sqs,
         clock=clock,
         entropy=entropy,
         telemetry=LogTelemetry(),
@@ -70,31 +77,20 @@ def kit_from(settings: Settings) -> Kit:
     )
 
 
-def worker_kit_from_env(environ: Mapping[str, str]) -> Kit:
+def worker_kit_from_env(environ: Mapping[str, str]) -> AwsKit:
     """Of whoever claims for the installation: how late its runs start is measured. Tenants' own machines are theirs."""
     return measured(kit_from_env(environ), OF_CLAIMS, Stage=environ["TICKWRIGHT_STAGE"])
 
 
-def scheduler_kit_from_env(environ: Mapping[str, str]) -> Kit:
+def scheduler_kit_from_env(environ: Mapping[str, str]) -> AwsKit:
     """Of a scheduler: what it serves is measured."""
     return measured(kit_from_env(environ), OF_BUCKETS, Stage=environ["TICKWRIGHT_STAGE"])
 
 
-def measured(kit: Kit, events: Mapping[EventName, Measured], **dimensions: str) -> Kit:
+def measured(kit: KitT, events: Mapping[EventName, Measured], **dimensions: str) -> KitT:
     """The same kit, of which some events are metrics besides."""
     telemetry = MetricTelemetry(inner=kit.telemetry, clock=kit.clock, dimensions=dimensions, events=events)
     return replace(kit, telemetry=telemetry)
-
-
-def runners_from_env(environ: Mapping[str, str], kit: Kit, *, places: int) -> Mapping[str, Runner]:
-    """What a worker on AWS runs. Private addresses are refused: tenants choose the URLs.
-
-    `places`: how many runs at a time the worker takes, in all its lanes.
-    """
-    settings = from_environment(environ)
-    secrets = SecretsInUse(kit=kit, key=settings.webhook_key)
-    http = HttpRunner(allow_private=False, secrets_of=secrets.of, places=places)
-    return {"http": http, **aws_runners(settings.targets, places=places)}
 
 
 def log_link_from_env(environ: Mapping[str, str]) -> Callable[[Execution], str | None]:

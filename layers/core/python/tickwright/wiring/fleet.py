@@ -11,7 +11,8 @@ from tickwright.ports.protection import Protection
 from tickwright.ports.runner import Runner
 from tickwright.services.kit import Kit
 from tickwright.settings import from_environment
-from tickwright.wiring.aws import kit_from_env, measured, runners_from_env
+from tickwright.wiring.aws import kit_from_env, measured
+from tickwright.wiring.targets import runners_from_env
 from tickwright_sdk.handlers import Registry
 from tickwright_sdk.hands import Hands
 from tickwright_sdk.loading import load

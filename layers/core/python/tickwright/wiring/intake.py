@@ -3,21 +3,21 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from tickwright.adapters.aws.clients import sqs_client
 from tickwright.adapters.sqs.intake import SqsIntake, arrived_from_record
 from tickwright.domain.deletions import Deletion
 from tickwright.domain.ids import TenantId
 from tickwright.ports.intake import Arrived, Intake
 from tickwright.ports.whole import Undivided
 from tickwright.services.kit import Kit
+from tickwright.wiring.aws import AwsKit
 
 
-def intake_from_env(environ: Mapping[str, str], kit: Kit) -> Intake | None:
+def intake_from_env(environ: Mapping[str, str], kit: AwsKit) -> Intake | None:
     """Where submissions wait while the store does not answer; None where the installation has no such place."""
     if not (url := environ.get("TICKWRIGHT_QUEUE_INTAKE")):
         return None
     refused_url = environ.get("TICKWRIGHT_QUEUE_INTAKE_UNDELIVERED")
-    return SqsIntake(sqs_client(), url, clock=kit.clock, entropy=kit.entropy, refused_url=refused_url)
+    return SqsIntake(kit.sqs, url, clock=kit.clock, entropy=kit.entropy, refused_url=refused_url)
 
 
 def deletions_from(kit: Kit) -> Callable[[TenantId], Awaitable[Deletion | None]]:

@@ -16,9 +16,8 @@ from tickwright.adapters.exchange import line_of, record_of
 from tickwright.adapters.sqs.intake import SqsLeftIntake
 from tickwright.ports.intake import Intake, LeftIntake
 from tickwright.ports.whole import Whole
-from tickwright.services.kit import Kit
 from tickwright.settings import Settings, from_environment
-from tickwright.wiring.aws import kit_from
+from tickwright.wiring.aws import AwsKit, kit_from
 from tickwright.wiring.intake import intake_from_env
 
 __all__ = [
@@ -47,7 +46,7 @@ class Installed:
 
     place: str
     settings: Settings
-    kit: Kit
+    kit: AwsKit
     whole: Whole
     environment: Mapping[str, str]
 

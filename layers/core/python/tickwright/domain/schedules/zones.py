@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from importlib.resources import files
+from io import BytesIO
 from itertools import pairwise
+from pkgutil import get_data
 from typing import NewType
 from zoneinfo import ZoneInfo
 
@@ -91,8 +92,7 @@ def load_zone(name: str) -> ZoneInfo:
     if len(name) > NAME_CHARS_MAX or not _NAME.fullmatch(name):
         raise ValueError(_no_zone(name))
     try:
-        with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
-            return ZoneInfo.from_file(data, key=name)
+        return ZoneInfo.from_file(BytesIO(_of_package(f"zoneinfo/{name}")), key=name)
     except (OSError, ValueError):
         raise ValueError(_no_zone(name)) from None
 
@@ -106,15 +106,22 @@ def _no_zone(name: str) -> str:
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
     """Every name that the package has, by its small letters."""
-    names = files("tzdata").joinpath("zones").read_text("ascii").split()
+    names = _of_package("zones").decode("ascii").split()
     return {name.lower(): name for name in names}
 
 
 @lru_cache(maxsize=1)
 def tzdata_version() -> str:
     """The IANA release that every tick is computed from, such as 2026f."""
-    first_line = files("tzdata").joinpath("zoneinfo", "tzdata.zi").read_text("ascii").partition("\n")[0]
-    return first_line.removeprefix("# version ").strip()
+    first_line = _of_package("zoneinfo/tzdata.zi").partition(b"\n")[0]
+    return first_line.decode("ascii").removeprefix("# version ").strip()
+
+
+def _of_package(path: str) -> bytes:
+    """A file of the package, by the plainest way: importlib.resources would bring 20 modules to every cold start."""
+    data = get_data("tzdata", path)
+    assert data is not None, "packages on disk can be read"
+    return data
 
 
 def piece_at(zone: Zone, utc_s: int) -> Piece:
