@@ -59,42 +59,37 @@ _SEND = tuple(
 _BURY = Grant(Resource.DEAD_EXECUTIONS, ("sqs:SendMessage",))
 
 
-# Decide ticks, insert their executions, send their hints: both loops may take any of these steps.
-_STEPS = (
-    Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _UPDATE_STATEMENT)),
-    Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE, _INSERT_STATEMENT, _UPDATE_STATEMENT)),
-    Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
-    # The calendars that a schedule names, and whether the pool of what nobody claims is there. API keys are in this
-    # table too, and no loop reads or writes one.
-    Grant(Resource.CONTROL, (_GET, _BATCH_GET), keys=("TENANT#",)),
-    *_SEND,
-    _BURY,
-)
-
-
-# The lease of a bucket says above which epoch whoever claims has to hand them out.
-_NOTED_BASE = (Grant(Resource.CONTROL, (_GET,), keys=("BUCKET#",)),)
-
-
-# Claim, end, settle: whoever gives executions to workers.
-def _moves(*more_of_executions: str) -> tuple[Grant, ...]:
+# Whoever finishes what a dead process has begun: insert decided ticks, reap, expire and settle, and tell the workers.
+def _repairs(*more_of_executions: str) -> tuple[Grant, ...]:
     return (
-        # Definitions are read, and cached for ever; the head is read for what is hidden by now, and updated when a
-        # waiting run is promoted.
-        Grant(Resource.JOBS, (_GET, _UPDATE)),
-        Grant(Resource.EXECUTIONS, (_GET, *more_of_executions, _PUT, _UPDATE)),
-        Grant(Resource.JOURNAL, (_PUT,)),
+        Grant(Resource.EXECUTIONS, (_BATCH_GET, _PUT, _UPDATE, _INSERT_STATEMENT, *more_of_executions)),
+        *_SEND,
+        _BURY,
     )
 
 
-# And whoever runs them: heartbeat, report.
-_ATTEMPTS = (
-    *_moves(),
+# The lease of a bucket says above which epoch whoever claims has to hand them out.
+_NOTED_BASE = Grant(Resource.CONTROL, (_GET,), keys=("BUCKET#",))
+
+
+# Claim, report, end, settle: whoever gives executions to workers, or runs them. Definitions are read, and cached for
+# ever; the head is read for what is hidden by now. A retry is hinted at in the pool that the run was in: its own.
+def _attempts(*more_of_executions: str) -> tuple[Grant, ...]:
+    return (
+        Grant(Resource.JOBS, (_GET,)),
+        Grant(Resource.EXECUTIONS, (*more_of_executions, _UPDATE)),
+        _NOTED_BASE,
+        _BURY,
+    )
+
+
+# And whoever runs them.
+_RUNS = (
+    *_attempts(),
     # The log of an attempt is put; the payload that an execution has of its own is read, and when the tenant's signing
     # secret was rotated. Keys, leases and orders are in this table too: who runs tenants' code must not reach them.
     Grant(Resource.CONTROL, (_PUT,), keys=("LOG#",)),
     Grant(Resource.CONTROL, (_GET,), keys=("PAYLOAD#", "TENANT#")),
-    *_NOTED_BASE,
 )
 
 GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
@@ -110,14 +105,16 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
             Grant(Resource.JOURNAL, (_PUT,)),
             # What lies under tenants (names, idempotency records, calendars, pools, rotations), payloads of runs, and
-            # orders: some stand in one transaction, and are read together after it. No API key, and nobody's lease: who
-            # takes over the API makes none.
-            Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT, _UPDATE), keys=("PAYLOAD#", "REDRIVES", "TENANT#")),
+            # orders. No API key, and nobody's lease: who takes over the API makes none.
+            Grant(Resource.CONTROL, (_GET, _PUT), keys=("PAYLOAD#", "REDRIVES", "TENANT#")),
+            Grant(Resource.CONTROL, (_BATCH_GET,), keys=("PAYLOAD#", "TENANT#")),
             Grant(Resource.CONTROL, (_QUERY,), keys=("REDRIVES", "TENANT#")),
+            # The payload of a run that is redriven is kept as long as the run.
+            Grant(Resource.CONTROL, (_UPDATE,), keys=("PAYLOAD#",)),
             # What attempts said: shown, and put for tenants' own machines.
             Grant(Resource.CONTROL, (_QUERY, _PUT), keys=("LOG#",)),
             # The map of everybody's ticks counts all buckets that were ever served.
-            *_NOTED_BASE,
+            _NOTED_BASE,
             Grant(Resource.LANES, ("sqs:SendMessage",)),
             Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
             # It makes the queues of tenants' pools, counts what they hold, and removes those of a pool that is deleted.
@@ -136,14 +133,14 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.INTAKE, ("sqs:SendMessage",)),
         ),
         "intake": (
-            # It submits as the API does, and takes the loop's steps for what is due by now.
+            # It submits as the API does, and takes the loop's steps for what is due by now: a run that comes too late
+            # is born dead, and its letter is owed.
             Grant(Resource.JOBS, (_GET, _BATCH_GET, _PUT, _UPDATE)),
-            Grant(Resource.EXECUTIONS, (_GET, _BATCH_GET, _PUT, _UPDATE)),
+            Grant(Resource.EXECUTIONS, (_PUT, _UPDATE)),
             Grant(Resource.JOURNAL, (_PUT,)),
             # Names, idempotency records, calendars and pools of the tenant: no key, and nobody's lease.
             Grant(Resource.CONTROL, (_GET, _BATCH_GET, _PUT), keys=("TENANT#",)),
             *_SEND,
-            # What was due once and lands after its time has a run that is dead, and its letter is sent.
             _BURY,
             Grant(
                 Resource.INTAKE,
@@ -157,47 +154,51 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
             Grant(Resource.INTAKE_UNDELIVERED, ("sqs:SendMessage",)),
         ),
         "claim": (
-            # What a repeated claim was granted is read together.
-            *_moves(_BATCH_GET),
+            # What a repeated claim was granted is read together. One that finds a lease over ends that attempt.
+            *_attempts(_BATCH_GET),
             # The tenant's pool, the payload that an execution has of its own, and what a claim was granted: noted, so
             # that the same claim again is answered alike. Seats for claims that wait: looked through, taken and left.
             Grant(Resource.CONTROL, (_GET,), keys=("PAYLOAD#", "TENANT#")),
             Grant(Resource.CONTROL, (_QUERY, _PUT), keys=("TENANT#",)),
-            *_NOTED_BASE,
-            # It receives for the tenants' machines.
+            # It receives for the tenants' machines, and gives back what could not be granted after all.
             Grant(
                 Resource.POOL_QUEUES,
                 ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:SendMessage"),
             ),
-            # A claim that finds a lease over ends that attempt, and what follows may be for other workers.
-            Grant(Resource.LANES, ("sqs:SendMessage",)),
-            Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
-            _BURY,
         ),
         "authorizer": (Grant(Resource.CONTROL, (_GET,), keys=("KEY#",)),),
         "scheduler": (
             Grant(Resource.JOBS_DUE, (_QUERY,)),
             # What waits for its time is let go by whoever serves its bucket.
             Grant(Resource.EXECUTIONS_WAITING, (_QUERY,)),
-            *_STEPS,
+            # It decides ticks, many at a time, and carries out edits that have come to theirs.
+            Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE, _UPDATE_STATEMENT)),
+            *_repairs(_UPDATE_STATEMENT),
+            # Pages that its last owner has left are read at the take-over of a bucket, and left to the watch.
+            Grant(Resource.JOURNAL, (_PUT, _QUERY)),
+            # Whether the pool of what nobody claims is there, and the calendars that a schedule names. API keys are in
+            # this table too, and no loop reads or writes one.
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET), keys=("TENANT#",)),
             # The leases of buckets: read alone, put where there is none.
             Grant(Resource.CONTROL, (_GET, _PUT, _UPDATE), keys=("BUCKET#",)),
         ),
         "watch": (
-            *_STEPS,
+            # Heads tell what was decided; that of what is redriven is written.
+            Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE)),
+            *_repairs(_GET),
+            Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
+            # Whether the pool of what nobody claims is there.
+            Grant(Resource.CONTROL, (_GET,), keys=("TENANT#",)),
             # It looks through the dead for what an order means, finds the orders themselves, and moves them on.
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
             Grant(Resource.CONTROL, (_GET, _QUERY, _PUT), keys=("REDRIVES",)),
             # How many buckets have ever been served is told by their leases.
             Grant(Resource.CONTROL, (_GET,), keys=("BUCKET#",)),
-            # The payload that a redriven execution has of its own is kept longer.
-            Grant(Resource.CONTROL, (_UPDATE,), keys=("PAYLOAD#",)),
-            # Both stand in one transaction, and are read together after it: IAM judges all keys of a request by one
-            # statement.
-            Grant(Resource.CONTROL, (_BATCH_GET,), keys=("PAYLOAD#", "REDRIVES")),
+            # The payload that a redriven execution has of its own is kept longer, and read after it.
+            Grant(Resource.CONTROL, (_UPDATE, _BATCH_GET), keys=("PAYLOAD#",)),
         ),
         "worker": (
-            *_ATTEMPTS,
+            *_RUNS,
             # What Lambda's poller needs to work for the function, and the function to give a hint back.
             Grant(
                 Resource.LANES,
@@ -209,21 +210,14 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
                     "sqs:SendMessage",
                 ),
             ),
-            # What depends on what ran may be for other workers.
-            Grant(Resource.FARGATE_LANES, ("sqs:SendMessage",)),
-            Grant(Resource.POOL_QUEUES, ("sqs:SendMessage",)),
-            _BURY,
         ),
         # No function, but the machines of the fleet.
         "fargate": (
-            *_ATTEMPTS,
+            *_RUNS,
             Grant(
                 Resource.FARGATE_LANES,
                 ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:SendMessage"),
             ),
-            Grant(Resource.LANES, ("sqs:SendMessage",)),
-            Grant(Resource.POOL_QUEUES, ("sqs:SendMessage",)),
-            _BURY,
             # Their own protection from being scaled in: the agent beside each asks with this right.
             Grant(Resource.MACHINES, ("ecs:UpdateTaskProtection",)),
         ),

@@ -2,20 +2,26 @@
 
 import asyncio
 import os
+from dataclasses import replace
 
 import pytest
 
 from tests.infra import test_calls
-from tests.infra.test_calls import Installation
+from tests.infra.idle_rights import idle, idle_in_control
+from tests.infra.recorded import Installation
 from tests.infra.test_grants import meant, out_of_reach
+from tests.support.builders import TENANT, an_execution, an_id
 from tests.support.kits import LoggedRunner
 from tickwright.domain.attempts import Failure, Fatal, Success, UserResult, an_error
-from tickwright.domain.ids import WorkerId
+from tickwright.domain.changes.executions import Insert
+from tickwright.domain.ids import WorkerId, manual_key
 from tickwright.domain.lanes import Lane
 from tickwright.domain.pools import FARGATE
 from tickwright.fleet_settings import fleet_from_environment
 from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.runner import Invocation
+from tickwright.services.hints import hint_of
+from tickwright.services.webhook_secrets import SecretsInUse
 from tickwright.wiring.fleet import Machine, machine_from_env
 
 WORKING_MS = 6_000
@@ -51,11 +57,22 @@ async def work(machine: Machine) -> None:
     await machine.kit.clock.sleep_ms(WORKING_MS)
     stop.set()
     await going
+    await SecretsInUse(kit=machine.kit, key=b"a key").of(TENANT)
+
+
+def run_again(installation: Installation) -> None:
+    """A run with a payload of its own, which is not there any more."""
+    job = installation.submit("again", {"every": "PT1H"}, target={"type": "python", "handler": "well"})
+    kit, now = installation.kit("api"), installation.now()
+    first = an_execution(job_id=job["jobId"], scheduled_at=now, pool=FARGATE)
+    run = replace(first, key=manual_key(now, an_id(7)), rerun_of=first.key)
+    installation.stage("api", kit.store.write(Insert(execution=run)))
+    installation.stage("api", kit.queue.send([hint_of(run)], now))
 
 
 @pytest.mark.slow
 def test_no_machine_of_the_fleet_makes_a_call_that_its_role_forbids(installation: Installation) -> None:
-    """Runs that end well, that are tried again, that die and that are given back: each call is granted."""
+    """Runs that end well, that are tried again, that die and that are given back: each call is granted, and no more."""
     for handler in ("well", "broken", "dead", "endless"):
         installation.submit(
             handler,
@@ -63,6 +80,7 @@ def test_no_machine_of_the_fleet_makes_a_call_that_its_role_forbids(installation
             target={"type": "python", "handler": handler},
             retryPolicy={"maxAttempts": 3, "backoff": {"initialSec": 0.2, "maxSec": 0.5}},
         )
+    run_again(installation)
     installation.calling = "fargate"
 
     with asyncio.Runner() as runner:
@@ -71,6 +89,8 @@ def test_no_machine_of_the_fleet_makes_a_call_that_its_role_forbids(installation
     used = installation.used["fargate"]
     assert used - meant("fargate") == set()
     assert out_of_reach("fargate", installation.keys["fargate"]) == set()
+    assert idle("fargate", used) == set()
+    assert idle_in_control("fargate", installation.keys["fargate"]) == set()
     # So much at least has been tried.
     assert {
         ("sqs:ReceiveMessage", "QueueFargateNormal"),
