@@ -203,7 +203,7 @@ pairs: setup ## Any two operations on one job, every order of their calls, every
 	@$(PY) -m tests.pairs $(if $(PLANT),PLANT=$(PLANT)) $(if $(SCENE),SCENE=$(SCENE)) $(ARGS)
 
 .PHONY: scenario
-scenario: setup ## The fleet dies, traffic triples, the store fails over, a store or a Region is gone: NAME=fleet-crash, spike, db-failover, outage or region-failover (SIZE=)
+scenario: setup ## The fleet dies, traffic triples, the store fails over, a store or a Region is gone: NAME=fleet-crash, spike, db-failover, outage, region-failover or link-heals (SIZE=)
 	@$(PY) -m tests.scenarios $(NAME) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
 .PHONY: demo-billing

@@ -75,11 +75,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Installations:
-    """`first` is there; `copied` puts what its tables hold into those of `second`; `stored` is all that a place has."""
+    """`first` is there; `copied` puts what its tables hold into those of `second`; `stored` is all that a place has.
+
+    `healed`: what `first` has written of executions comes over those of `second`, as whatever was written later.
+    """
 
     first: Place
     second: Place
     copied: Callable[[], Awaitable[None]]
+    healed: Callable[[], Awaitable[None]]
     stored: Callable[[Place], Awaitable[Mapping[str, list[Any]]]]
 
 
@@ -96,10 +100,13 @@ async def embedded() -> AsyncIterator[Installations]:
         for table in _KEPT:
             await _fill(worlds[1].database, table, await _rows(worlds[0].database, table))
 
+    async def healed() -> None:
+        await _fill(worlds[1].database, "executions", await _rows(worlds[0].database, "executions"))
+
     async def stored(place: Place) -> Mapping[str, list[Any]]:
         return {table: await _rows(place.world.database, table) for table in _KEPT}
 
-    yield Installations(places[0], places[1], copied, stored)
+    yield Installations(places[0], places[1], copied, healed, stored)
     for world in worlds:
         await world.close()
 
@@ -111,7 +118,7 @@ async def _rows(database: Database, table: str) -> list[Any]:
 
 async def _fill(database: Database, table: str, rows: list[Any]) -> None:
     for row in rows:
-        put = f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})"  # noqa: S608 - a name of ours
+        put = f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})"  # noqa: S608 - a name of ours
         await database.write(
             partial(lambda connection, put, row: connection.execute(put, row), put=put, row=row), StoreUnavailable
         )
@@ -125,16 +132,22 @@ async def on_dynamodb(endpoint: str) -> AsyncIterator[Installations]:
         stores = [ground.store(clock=world.clock) for ground, world in zip((first, second), worlds, strict=True)]
         places = [_on(world, store) for world, store in zip(worlds, stores, strict=True)]
 
-        async def copied() -> None:
-            for table in Table:
+        async def over(*tables: Table) -> None:
+            for table in tables:
                 items = {str(number): item for number, item in enumerate(_items(first, table))}
                 second.settle(second.tables.of(table), items, {})
+
+        async def copied() -> None:
+            await over(*Table)
+
+        async def healed() -> None:
+            await over(Table.EXECUTIONS)
 
         async def stored(place: Place) -> Mapping[str, list[Any]]:
             tables = first if place is places[0] else second
             return {table.value: _items(tables, table) for table in Table}
 
-        yield Installations(places[0], places[1], copied, stored)
+        yield Installations(places[0], places[1], copied, healed, stored)
         for world, store in zip(worlds, stores, strict=True):
             store.close()
             await world.close()

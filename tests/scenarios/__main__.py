@@ -9,9 +9,9 @@ import logging
 import sys
 from pathlib import Path
 
-from tests.scenarios import chart, db_failover, fleet_crash, outage, region_failover, spike
+from tests.scenarios import chart, db_failover, fleet_crash, link_heals, outage, region_failover, spike
 
-SCENARIOS = {one.NAME: one.play for one in (fleet_crash, spike, db_failover, outage, region_failover)}
+SCENARIOS = {one.NAME: one.play for one in (fleet_crash, spike, db_failover, outage, region_failover, link_heals)}
 
 
 def main() -> int:

@@ -22,6 +22,16 @@ from tickwright.ports.whole import Scanned
 _Place = tuple[int, Key]
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """One write of the source, on its way."""
+
+    at_ms: int
+    arrives_ms: int
+    entity: Entity[Any]
+    item: Any
+
+
 @dataclass(slots=True)
 class Replica:
     """Follows the commits of one Region; `lag_ms` is the longest that an item is on its way."""
@@ -29,28 +39,55 @@ class Replica:
     source: State
     lags: Stream
     lag_ms: int
-    _written: dict[_Place, list[tuple[int, Entity[Any], Any]]] = field(default_factory=dict)
+    _written: dict[_Place, list[_Written]] = field(default_factory=dict)
+    _written_there: dict[_Place, int] = field(default_factory=dict)
+    _cut_ms: int = 0
 
     def __post_init__(self) -> None:
         """Begin to follow."""
         self.source.listeners.append(self._on_commit)
 
     def _on_commit(self, commit: Commit) -> None:
-        assert commit.change is not None
-        entity, key_of = PLACES[type(commit.change)]
-        if entity is not PAGES:
-            arrives_ms = self.source.now_ms() + self.lags.between(0, self.lag_ms)
-            place = (id(entity), tuple(key_of(commit.change)))
-            self._written.setdefault(place, []).append((arrives_ms, entity, commit.new))
+        if (found := _place_of(commit)) is None:
+            return
+        place, entity = found
+        at_ms = self.source.now_ms()
+        arrives_ms = at_ms + self.lags.between(0, self.lag_ms)
+        self._written.setdefault(place, []).append(_Written(at_ms, arrives_ms, entity, commit.new))
 
     def cut_off(self, target: State) -> None:
-        """The source is lost now: what has arrived is all that there ever will be. Indexes follow the items."""
-        now_ms = self.source.now_ms()
-        arrived = {place: [one for one in each if one[0] <= now_ms] for place, each in self._written.items()}
+        """The source is lost now: what has arrived is all that there is. Indexes follow the items."""
+        self._cut_ms = self.source.now_ms()
+        arrived = {
+            place: [one for one in each if one.arrives_ms <= self._cut_ms] for place, each in self._written.items()
+        }
         for (_, key), each in arrived.items():
             if each:
-                _, entity, item = each[-1]  # the last that was written, in whatever order they arrived
-                target.take(entity, key, item)
+                last = each[-1]  # the last that was written, in whatever order they arrived
+                target.take(last.entity, key, last.item)
+        target.listeners.append(self._on_commit_there)
+
+    def _on_commit_there(self, commit: Commit) -> None:
+        if (found := _place_of(commit)) is not None:
+            self._written_there[found[0]] = self.source.now_ms()
+
+    def heal(self, target: State) -> int:
+        """All that the source has written since comes over; of two writes of an item the later wins. How many came."""
+        came = 0
+        for place, each in self._written.items():
+            last = each[-1]
+            if last.arrives_ms > self._cut_ms and last.at_ms > self._written_there.get(place, -1):
+                target.take(last.entity, place[1], last.item)
+                came += 1
+        return came
+
+
+def _place_of(commit: Commit) -> tuple[_Place, Entity[Any]] | None:
+    """Where a Region has written; None of what has come from elsewhere, and of pages, which are not replicated."""
+    if commit.change is None:
+        return None
+    entity, key_of = PLACES[type(commit.change)]
+    return None if entity is PAGES else ((id(entity), tuple(key_of(commit.change))), entity)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.scenarios import chart, db_failover, fleet_crash, outage, region_failover, spike
+from tests.scenarios import chart, db_failover, fleet_crash, link_heals, outage, region_failover, spike
 from tests.scenarios.outcome import Outcome
 
 
@@ -50,6 +50,15 @@ def test_an_outage_loses_nothing_that_was_acknowledged(length: str) -> None:
 def test_a_region_that_is_lost_costs_its_lag_and_no_more() -> None:
     """Only what was acknowledged within the lag is lost; with its epochs raised the other Region believes no zombie."""
     outcome = region_failover.play(size=8)
+
+    assert outcome.failed == []
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-EPOCH-1")
+def test_a_link_that_heals_after_a_failover_changes_nothing_if_it_was_cut() -> None:
+    """Both Regions have gone on; a raised base alone is no protection while the tables are still replicas."""
+    outcome = link_heals.play(size=8)
 
     assert outcome.failed == []
 
