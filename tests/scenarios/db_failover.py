@@ -3,7 +3,7 @@
 Three kinds of client, twice: on an installation that repeats unanswered calls to its store as ours does, and on one
 that does not (the control). One client repeats a request with its key, one gives up, one asks anew with a fresh key.
 The expected outcome: what was acknowledged runs once; only the controls lose requests, do them twice, or start late.
-Promises: SEM-IDEM-1, SEM-STORE-2.
+Promises: SEM-IDEM-1, SEM-STORE-5.
 """
 
 from collections import Counter

@@ -27,7 +27,7 @@ def test_a_spike_leaves_the_high_lane_alone_and_looking_costs_no_more() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sem("SEM-IDEM-1", "SEM-STORE-2")
+@pytest.mark.sem("SEM-IDEM-1", "SEM-STORE-5")
 def test_a_failover_loses_nothing_that_was_acknowledged() -> None:
     """Half a second without answers costs a wait; only clients without a key lose requests or do them twice."""
     outcome = db_failover.play(size=8)

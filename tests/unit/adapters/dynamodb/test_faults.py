@@ -87,7 +87,7 @@ def attributes(execution: Execution) -> dict[str, Any]:
     ],
     ids=lambda fault: str(fault)[-40:],
 )
-@pytest.mark.sem("SEM-STORE-2")
+@pytest.mark.sem("SEM-STORE-5")
 async def test_a_write_is_repeated_as_it_is_until_it_is_answered(fault: Exception) -> None:
     """A throttle, a conflict, an ill service, a cut connection: the very same request again."""
     client = ScriptedClient(update_item=[fault, fault, attributes(CLAIMED)])
@@ -99,7 +99,7 @@ async def test_a_write_is_repeated_as_it_is_until_it_is_answered(fault: Exceptio
     assert others == [first, first]
 
 
-@pytest.mark.sem("SEM-STORE-2")
+@pytest.mark.sem("SEM-STORE-5")
 async def test_a_write_whose_reply_was_lost_is_recognised() -> None:
     """It had been applied: the repeat is refused by our own token, and that is a success."""
     client = ScriptedClient(update_item=[timeout(), refused_by(CLAIMED)])
@@ -107,7 +107,7 @@ async def test_a_write_whose_reply_was_lost_is_recognised() -> None:
     assert await store_of(client).write(CLAIM) == Applied(CLAIMED)
 
 
-@pytest.mark.sem("SEM-STORE-2")
+@pytest.mark.sem("SEM-STORE-5")
 async def test_a_write_whose_request_was_lost_may_still_lose_the_race() -> None:
     """Another claimed in the meantime: the item shows a stranger's token."""
     others = replace(CLAIMED, claim_token=an_id(8))
@@ -161,7 +161,7 @@ async def test_a_bug_is_not_mistaken_for_a_fault(code: str) -> None:
 
 
 # --- reads ----------------------------------------------------------------------------------------------------------
-@pytest.mark.sem("SEM-STORE-5")
+@pytest.mark.sem("SEM-STORE-4")
 async def test_a_failed_read_is_never_an_empty_answer() -> None:
     """None means that DynamoDB said so; anything else raises."""
     store = store_of(ScriptedClient(get_item=[THROTTLED], query=[timeout()], batch_get_item=[error("", status=500)]))
@@ -242,7 +242,7 @@ def batch_of(*said: Mapping[str, Any]) -> Answer:
     return {"Responses": list(said)}
 
 
-@pytest.mark.sem("SEM-STORE-3")
+@pytest.mark.sem("SEM-STORE-2")
 async def test_a_throttled_statement_is_repeated_alone() -> None:
     """In its plain form; the others of its batch are not asked again."""
     client = ScriptedClient(
@@ -256,7 +256,7 @@ async def test_a_throttled_statement_is_repeated_alone() -> None:
     assert client.requests("put_item")[0]["Item"] == executions.to_item(INSERTS[1].execution)
 
 
-@pytest.mark.sem("SEM-STORE-3")
+@pytest.mark.sem("SEM-STORE-2")
 async def test_a_statement_that_stays_throttled_has_no_known_outcome() -> None:
     """It is said of that one alone."""
     client = ScriptedClient(
@@ -268,7 +268,7 @@ async def test_a_statement_that_stays_throttled_has_no_known_outcome() -> None:
     assert outcomes == [Applied(INSERTS[0].execution), Unknown(), Applied(INSERTS[2].execution)]
 
 
-@pytest.mark.sem("SEM-STORE-3")
+@pytest.mark.sem("SEM-STORE-2")
 async def test_a_batch_of_which_nothing_is_known_raises() -> None:
     """The store is down."""
     client = ScriptedClient(batch_execute_statement=[timeout()])
@@ -336,7 +336,7 @@ def by(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 async def test_a_conflict_is_no_refusal(code: str) -> None:
     """The same request is repeated with the same token, so that it can never be carried out twice."""
     client = ScriptedClient(transact_write_items=[cancelled(NOTHING, {"Code": code}, NOTHING), {}])
@@ -368,7 +368,7 @@ async def test_conflicts_without_end_are_a_fault() -> None:
         await store_of(client).write_together(SUBMIT)
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 async def test_a_refused_transaction_says_which_item_refused_it() -> None:
     """The others would have been applied and are not: what they are is not known."""
     taken = a_name_record(job_id=a_job_id(9))
@@ -379,7 +379,7 @@ async def test_a_refused_transaction_says_which_item_refused_it() -> None:
     assert await store_of(client).write_together(SUBMIT) == [Refused(None), Refused(None), Refused(taken)]
 
 
-@pytest.mark.sem("SEM-STORE-2", "SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-5", "SEM-STORE-3")
 async def test_a_transaction_whose_reply_was_lost_is_recognised() -> None:
     """The token has been forgotten: two items show our own work, and the third would be put again as it is."""
     client = ScriptedClient(
@@ -390,7 +390,7 @@ async def test_a_transaction_whose_reply_was_lost_is_recognised() -> None:
     assert await store_of(client).write_together(SUBMIT) == [Applied(HEAD), Applied(DEFINITION), Applied(NAME)]
 
 
-@pytest.mark.sem("SEM-STORE-4")
+@pytest.mark.sem("SEM-STORE-3")
 async def test_half_a_likeness_is_no_recognition() -> None:
     """An equal definition stands there, but the name does not: this transaction has never been carried out."""
     client = ScriptedClient(

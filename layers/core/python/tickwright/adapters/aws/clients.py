@@ -1,6 +1,6 @@
 """How a client of an AWS service is made: every timeout and every retry written out.
 
-The SDK's own retries are off: the adapters decide what is repeated and how a repeated write is judged (SEM-STORE-2).
+The SDK's own retries are off: the adapters decide what is repeated and how a repeated write is judged (SEM-STORE-5).
 Must not know an operation. boto3 is left out: it adds a third to a cold start and nothing else that is used here.
 """
 

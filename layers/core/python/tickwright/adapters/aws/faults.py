@@ -1,7 +1,7 @@
 """Which errors of an AWS service say that the world is unwell, so that asking again is right.
 
 Must not know an operation's own answers (a refused condition is one). What is not named here is a bug or a
-wrong setting, and is raised as it is. Promise: SEM-STORE-2.
+wrong setting, and is raised as it is. Promise: SEM-STORE-5.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Independent writes, many at once: statements of up to 25 a request, which cost a tenth of the CPU of so many calls.
 
 Nothing is atomic across them. A statement that comes back throttled is repeated alone, in its plain form; what an
-answer leaves out (some engines return no old item, and none does for an INSERT) is read. Promise: SEM-STORE-3.
+answer leaves out (some engines return no old item, and none does for an INSERT) is read. Promise: SEM-STORE-2.
 """
 
 import asyncio

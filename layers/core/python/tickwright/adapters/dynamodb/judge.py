@@ -1,7 +1,7 @@
 """What a refusal means: a lost race, or our own write whose reply was lost. The item decides, and the change knows how.
 
 Must not know where the item is from: the refusal itself or, where an engine leaves it out, a strong read after it.
-Promise: SEM-STORE-2.
+Promise: SEM-STORE-5.
 """
 
 from typing import Any, Final

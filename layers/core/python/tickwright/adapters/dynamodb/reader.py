@@ -1,6 +1,6 @@
 """How items are read: one, many, or a range; a failed read raises and is never an empty answer.
 
-Must not know an entity. Promise: SEM-STORE-5.
+Must not know an entity. Promise: SEM-STORE-4.
 """
 
 import asyncio

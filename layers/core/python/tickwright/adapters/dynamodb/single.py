@@ -1,7 +1,7 @@
 """One conditional write alone: UpdateItem or PutItem, whose refusal brings the old item along.
 
 Repeated as it is after a throttle, a conflict or an unknown outcome; a repeat that finds its own work recognises it.
-Promise: SEM-STORE-2.
+Promise: SEM-STORE-5.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Writes of several items, all or none.
 
 A conflict or a throttle is no verdict: the same request, with the same token, is repeated. The token makes a repeat
-harmless for ten minutes; after that the items tell whether it had been carried out. Promise: SEM-STORE-4.
+harmless for ten minutes; after that the items tell whether it had been carried out. Promise: SEM-STORE-3.
 """
 
 from collections.abc import Mapping, Sequence
