@@ -1,23 +1,27 @@
 """A copy of tables may have a job's head without its version: such a job stands in nobody's way."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.recovery.places import Installations
 from tests.recovery.test_deletion import deleted, submitted
-from tests.support.builders import TENANT
+from tests.support.builders import TENANT, a_calendar
 from tickwright.adapters.exchange import line_of
+from tickwright.domain.changes.calendars import PutCalendarVersion
 from tickwright.domain.changes.heads import PutDefinition, PutHead
 from tickwright.domain.events import EventName
 from tickwright.domain.exports import Closing, JobExport
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
-from tickwright.domain.jobs import JobStatus
+from tickwright.domain.jobs import Definition, JobStatus
 from tickwright.domain.outcomes import VERSION_LOST, Code, Refusal
+from tickwright.services.calendars import Put, put_calendar
 from tickwright.services.change_job import cancel_job, edit_job, pause_job, resume_job
 from tickwright.services.export_tenant import export_tenant
 from tickwright.services.jobs import JobView, get_job, get_newest, list_jobs
 from tickwright.services.preview import Edit, name_refusal, preview_edit
-from tickwright.services.submit import Submitted, submit
+from tickwright.services.submit import ID_TAKEN, Submitted, submit
 
 
 async def with_one_lost(installations: Installations) -> tuple[JobId, JobId]:
@@ -124,6 +128,59 @@ async def test_an_edit_that_waited_and_was_lost_stands_in_nobodys_way(
     assert poisoned == (set() if is_paused else {(job_id, "DefinitionMissing")})
     assert {row.job_version for row in await second.rows() if row.job_id == job_id} <= {1}
     assert len([row for row in await second.rows() if row.job_id == kept.head.job_id]) >= 3
+
+
+@pytest.mark.parametrize("later_ms", [None, 3_600_000], ids=["now", "later"])
+async def test_a_version_that_arrived_without_its_head_stands_in_no_edit_s_way(
+    installations: Installations, later_ms: int | None
+) -> None:
+    """The edit of whoever was answered in the lag: the next one takes the number after it."""
+    place = installations.first
+    kit, world = place.world.kit, place.world
+    made = await submitted(place, TENANT, schedule={"every": "PT1H"})
+    stray = replace(made.definition, version=2, spec=world.spec(schedule={"every": "PT3M"}))
+    await kit.store.write(PutDefinition(definition=stray))
+    spec = world.spec(schedule={"every": "PT2M"})
+    at = None if later_ms is None else Instant(world.clock.now() + later_ms)
+
+    edited = await edit_job(kit, TENANT, made.head.job_id, spec, 1, at)
+
+    assert isinstance(edited, JobView)
+    assert (edited.head.version, edited.head.newest_version) == (2, 3)
+    newest = await get_newest(kit, TENANT, made.head.job_id)
+    assert isinstance(newest, Definition)
+    assert newest.spec == spec
+
+
+async def test_a_first_version_that_arrived_alone_leaves_its_request_another_id(installations: Installations) -> None:
+    """The id is made from the request, where there is an intake; neither head nor record has arrived."""
+    place = installations.first
+    made = await submitted(place, TENANT, schedule={"every": "PT1H"})
+    await place.whole.forget_job(TENANT, made.head.job_id)
+    await place.world.kit.store.write(PutDefinition(definition=made.definition))
+
+    told = await submit(place.world.kit, TENANT, place.world.spec(), place.world.key(), job_id=made.head.job_id)
+
+    assert told is ID_TAKEN
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_calendar_s_version_that_arrived_alone_stands_in_no_put_s_way(
+    installations: Installations, version: int
+) -> None:
+    """The same of calendars, be it the first one or a later."""
+    kit, content = installations.first.world.kit, a_calendar().content
+    if version > 1:
+        assert isinstance(await put_calendar(kit, TENANT, "holidays", content, None), Put)
+    stray = a_calendar(version=version, content=replace(content, weekdays=("mon",)), write_token="x" * 26)
+    await kit.store.write(PutCalendarVersion(calendar=stray))
+
+    put = await put_calendar(kit, TENANT, "holidays", replace(content, weekdays=("tue",)), None)
+
+    assert isinstance(put, Put)
+    assert (put.calendar.version, put.calendar.content.weekdays) == (version + 1, ("tue",))
+    kept = await kit.store.calendar_versions(TENANT, "holidays", [version + 1])
+    assert kept == {version + 1: put.calendar}
 
 
 async def test_an_export_leaves_it_out_and_says_so(installations: Installations) -> None:

@@ -185,7 +185,7 @@ async def _judge(kit: Kit, outcomes: Sequence[Outcome[object]], request: Request
                 return await _replay(kit, noted, request)
             case Refused(old=NameRecord() as taken) if not taken.released:
                 return name_taken(taken)
-            case Refused(old=Head()):
+            case Refused(old=Head() | Definition()):  # a copy of the tables may have a version alone
                 return ID_TAKEN
             case _:
                 continue
