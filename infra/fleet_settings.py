@@ -32,14 +32,17 @@ _SERVICE = re.compile(r"[A-Z][A-Za-z]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
-    """One service of the fleet. `on_demand`: so many machines are certain, the rest on Spot; None: all are certain."""
+    """One service of the fleet. `on_demand`: so many machines are certain, the rest on Spot; None: all are certain.
+
+    `backlog_per_machine`: how many hints may wait for each machine; None: what waits starts none, only places taken do.
+    """
 
     places: Mapping[str, int]
     cpu: int
     memory_mib: int
     machines_min: int
     machines_max: int
-    backlog_per_machine: int
+    backlog_per_machine: int | None
     on_demand: int | None = None
 
     def __post_init__(self) -> None:
@@ -58,7 +61,7 @@ class ServiceSettings:
         certain, allowed = self.on_demand, f"from 0 to machines_max, which is {self.machines_max}, or None: all"
         require(certain is None or 0 <= certain <= self.machines_max, "ServiceSettings.on_demand", certain, allowed)
         backlog = self.backlog_per_machine
-        require(backlog >= 1, "ServiceSettings.backlog_per_machine", backlog, "1 or more")
+        require(backlog is None or backlog >= 1, "ServiceSettings.backlog_per_machine", backlog, "1 or more, or None")
 
     @property
     def places_text(self) -> str:

@@ -46,8 +46,8 @@ def scale(scope: Construct, scaled: Scaled) -> None:
         min_capacity=scaled.settings.machines_min, max_capacity=scaled.settings.machines_max
     )
     _policy(scope, "PlacesScaling", scaled, target=PLACES_TAKEN_PERCENT, by=_places_taken(scaled))
-    if scaled.queues:
-        _policy(scope, "BacklogScaling", scaled, target=scaled.settings.backlog_per_machine, by=_backlog(scaled))
+    if scaled.queues and (most := scaled.settings.backlog_per_machine) is not None:
+        _policy(scope, "BacklogScaling", scaled, target=most, by=_backlog(scaled))
 
 
 def _policy(scope: Construct, construct_id: str, scaled: Scaled, *, target: float, by: _Specification) -> None:

@@ -214,6 +214,12 @@ def test_machines_are_counted_by_what_they_say_and_nothing_is_paid_for_it(prod: 
     assert cluster["Properties"]["ClusterSettings"] == [{"Name": "containerInsights", "Value": "disabled"}]
 
 
+def test_a_service_that_goes_by_its_places_alone_looks_at_no_queue(dev: Templates) -> None:
+    """Each look of scaling is an alarm that is paid for."""
+    assert STAGES["dev"].fleet.services["Shared"].backlog_per_machine is None
+    assert list(policies(dev, "Shared")) == ["PlacesTaken"]
+
+
 def test_there_is_headroom_before_anything_waits(prod: Templates) -> None:
     """New machines take minutes: they are started while a third of the places is still free."""
     for service in PROD.fleet.services:

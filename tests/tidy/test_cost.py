@@ -244,13 +244,29 @@ def test_an_alarm_is_counted_with_every_metric_that_it_reads() -> None:
     assert (counts["alarms"], counts["alarmMetrics"]) == (2, 3)
 
 
+def test_a_target_that_is_tracked_is_two_alarms_on_all_that_it_is_computed_of() -> None:
+    """One to scale out and one to scale in, which nobody sees in a template."""
+    alone = {"MetricName": "PlacesTaken", "Namespace": "Tickwright"}
+    computed = {"Metrics": [{"Expression": "a / b"}, {"MetricStat": {}}, {"MetricStat": {}}]}
+    policies = {
+        name: {
+            "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+            "Properties": {"TargetTrackingScalingPolicyConfiguration": {"CustomizedMetricSpecification": tracked}},
+        }
+        for name, tracked in (("A", alone), ("B", computed))
+    }
+    counts = standing.counts_of(Templates({"Stack": {"Resources": policies}}))
+
+    assert counts["scalingMetrics"] == 2 * (1 + 2)
+
+
 def test_custom_metrics_are_paid_for_where_somebody_writes_while_nothing_runs() -> None:
     """The schedulers' pulse, and what the machines of each service say; a lane without a start is paid for nowhere."""
     at_rest = {metric.name for kinds in (OF_BUCKETS, OF_PLACES) for one in kinds.values() for metric in one.metrics}
     services = len(STAGES["prod"].fleet.services)
 
-    assert at_rest == {"BucketsServed", "PlacesTaken", "AtWork"}
-    assert idle.custom_metrics(STAGES["prod"]) == (1, 2 * services)
+    assert at_rest == {"BucketsServed", "PlacesTaken"}
+    assert idle.custom_metrics(STAGES["prod"]) == (1, services)
 
 
 # --- sizing -----------------------------------------------------------------------------------------------------

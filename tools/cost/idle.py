@@ -17,8 +17,8 @@ _CPU_UNITS = 1_024
 # A mapping with a maximum keeps five pollers, each of which waits 20 s for a hint.
 _POLLERS, _POLLS_A_MINUTE = 5, 3
 # A custom metric is paid for the hours in which something was written to it. While nothing runs that is done by the
-# schedulers (BucketsServed), and by the machines of each service (PlacesTaken, AtWork): all others say what happens.
-_METRICS_OF_SCHEDULERS, _METRICS_OF_SERVICE = 1, 2
+# schedulers (BucketsServed), and by the machines of each service (PlacesTaken): all others say what happens.
+_METRICS_OF_SCHEDULERS, _METRICS_OF_SERVICE = 1, 1
 
 
 class Part(Enum):
@@ -63,7 +63,7 @@ def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
         _metrics(
             custom_metrics(settings)[0], "Custom metrics", "the pulse of the schedulers: its silence is an outage"
         ),
-        *_fleet(settings),
+        *_fleet(settings, record.standing(settings.stage)),
     )
 
 
@@ -134,7 +134,7 @@ def _polling(mappings: int) -> IdleLine:
     return IdleLine("SQS", how, dollars, "a hint is met by a poller that waits")
 
 
-def _fleet(settings: Settings) -> tuple[IdleLine, ...]:
+def _fleet(settings: Settings, standing: Mapping[str, int]) -> tuple[IdleLine, ...]:
     services = settings.fleet.services
     machines = sum(service.machines_min for service in services.values())
     polls = sum(service.machines_min * len(service.places) * _POLLS_A_MINUTE for service in services.values())
@@ -157,6 +157,13 @@ def _fleet(settings: Settings) -> tuple[IdleLine, ...]:
         ),
         _metrics(
             metrics, "Fleet: custom metrics", "how full the machines are, and how many: scaling goes by it", Part.FLEET
+        ),
+        IdleLine(
+            "Fleet: alarms of scaling",
+            f"on {standing['scalingMetrics']} metrics",
+            standing["scalingMetrics"] * of(Item.ALARM),
+            "machines are added, and taken away",
+            Part.FLEET,
         ),
     )
 

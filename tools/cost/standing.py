@@ -15,6 +15,9 @@ from infra.policy.templates import Templates
 from infra.settings import Settings
 
 _ALARM = "AWS::CloudWatch::Alarm"
+_SCALING = "AWS::ApplicationAutoScaling::ScalingPolicy"
+# Application Auto Scaling makes them of each target that it tracks: to scale out by, and to scale in.
+_ALARMS_OF_TARGET = 2
 
 
 def count(settings: Settings) -> Mapping[str, int]:
@@ -28,9 +31,14 @@ def count(settings: Settings) -> Mapping[str, int]:
 def counts_of(templates: Templates) -> Mapping[str, int]:
     """Of templates that are there."""
     alarms = [resource["Properties"] for _, resource in templates.of_type(_ALARM)]
+    tracked = [
+        resource["Properties"]["TargetTrackingScalingPolicyConfiguration"]["CustomizedMetricSpecification"]
+        for _, resource in templates.of_type(_SCALING)
+    ]
     return {
         "alarms": len(alarms),
         "alarmMetrics": sum(_metrics(alarm) for alarm in alarms),
+        "scalingMetrics": _ALARMS_OF_TARGET * sum(_metrics(each) for each in tracked),
         "dashboards": _number(templates, "AWS::CloudWatch::Dashboard"),
         "secrets": _number(templates, "AWS::SecretsManager::Secret"),
         "functions": _number(templates, "AWS::Lambda::Function"),
@@ -44,5 +52,5 @@ def _number(templates: Templates, kind: str) -> int:
 
 
 def _metrics(alarm: Mapping[str, Any]) -> int:
-    """How many an alarm is paid for: its own, or all those that its arithmetic names."""
+    """How many an alarm, or a target, is paid for: its own, or all those that its arithmetic names."""
     return 1 if "MetricName" in alarm else sum("MetricStat" in query for query in alarm["Metrics"])

@@ -73,10 +73,7 @@ OF_BUCKETS = {
 # A machine of the fleet: how many there are follows it.
 OF_PLACES = {
     EventName.PLACES_COUNTED: Measured(
-        metrics=(
-            Metric(name="PlacesTaken", unit="Percent", measured="placesTakenPercent"),
-            Metric(name="AtWork", unit="Count", measured="atWork"),
-        )
+        metrics=(Metric(name="PlacesTaken", unit="Percent", measured="placesTakenPercent"),)
     )
 }
 
