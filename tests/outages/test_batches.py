@@ -10,6 +10,7 @@ import pytest
 from tests.outages.house import House, a_job, at_another, back_after
 from tests.support.faulty import Call as PortCall
 from tests.support.faulty import Fate, Script, Tap
+from tickwright.api import jobs
 from tickwright.domain.changes.heads import PutHead
 from tickwright.domain.limits import INTAKE_AFTER_MS, STORE_PATIENCE_MS, SUBMIT_INSISTS_MS
 
@@ -139,3 +140,26 @@ async def test_a_batch_that_stays_without_an_answer_ends_in_time(house: House) -
     await house.recover()
     assert (await client.post("/v1/jobs/batch", {"jobs": jobs}, idempotency_key="k")).status == 200
     assert len(await house.world.heads()) == 100
+
+
+@pytest.mark.sem("SEM-API-1")
+async def test_what_breaks_a_batch_is_noted_as_what_it_is(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A bug of ours, in one of its jobs: 500, the log names it, and no other job goes on behind it."""
+    acme = await house.client()
+    asked: list[int] = []
+
+    async def broken(*_: object) -> None:
+        asked.append(1)
+        await house.world.clock.sleep_ms(len(asked))
+        raise LookupError("a bug")
+
+    monkeypatch.setattr(jobs, "create_once", broken)
+    got = await acme.post("/v1/jobs/batch", {"jobs": [a_job(house.world) for _ in range(30)]})
+
+    assert (got.status, got.code) == (500, "internal")
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [LookupError]
+    begun = len(asked)
+    await house.world.clock.sleep_ms(1_000)
+    assert len(asked) == begun < 30

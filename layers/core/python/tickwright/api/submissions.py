@@ -92,15 +92,19 @@ async def fire_new(call: Call, jobs: Sequence[Submitted]) -> None:
 
 
 async def _few_at_once(attempts: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    """All of them, and none goes on after this; raises what the first that breaks raises, as it is."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(attempt: Callable[[], Awaitable[None]]) -> None:
         async with gate:
             await attempt()
 
-    async with asyncio.TaskGroup() as group:
-        for attempt in attempts:
-            group.create_task(one(attempt))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for attempt in attempts:
+                group.create_task(one(attempt))
+    except BaseExceptionGroup as broken:
+        raise broken.exceptions[0] from None
 
 
 def any_job(call: Call, body: JobBody, request: RequestKey) -> Asked:
