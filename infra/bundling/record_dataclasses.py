@@ -13,6 +13,7 @@ import marshal
 import sys
 import types
 from collections.abc import Iterator, Sequence
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 OURS = ("tickwright", "tickwright_sdk")
@@ -101,7 +102,8 @@ def record(folder: Path) -> tuple[dict[str, bytes], list[str]]:
 def main() -> None:
     """Record, and write the file."""
     folder = Path(sys.argv[1])
-    target = folder / "tickwright" / f"dataclasses.{sys.implementation.cache_tag}.marshal"
+    interpreter = f"{sys.implementation.cache_tag}-{MAGIC_NUMBER.hex()}"
+    target = folder / "tickwright" / f"dataclasses.{interpreter}.marshal"
     target.unlink(missing_ok=True)  # else the library takes from it, and asks for nothing
     codes, failed = record(folder)
     target.write_bytes(marshal.dumps(dict(sorted(codes.items()))))

@@ -13,7 +13,7 @@ from tests.packaging.nowhere import environment_of_nothing
 from tickwright.wiring.targets import SERVICES as TARGETS
 
 _PROBE = """
-import importlib, json, os, sys
+import gc, importlib, json, os, sys
 texts = []
 
 def heard(event, of):
@@ -25,7 +25,9 @@ def heard(event, of):
 
 sys.addaudithook(heard)
 sys.path.insert(0, "/var/task")
+collected = sum(one["collections"] for one in gc.get_stats())
 importlib.import_module(sys.argv[1].rpartition(".")[0])
+collected = sum(one["collections"] for one in gc.get_stats()) - collected
 of = {name: module for name, module in list(sys.modules.items()) if name != "__main__"}
 print(json.dumps({
     "files": {name: module.__file__ for name, module in of.items() if getattr(module, "__file__", None)},
@@ -33,6 +35,7 @@ print(json.dumps({
                    and spec.has_location and spec.origin.startswith("/opt/") and spec.origin.endswith(".py")
                    and not os.path.exists(spec.cached)],
     "compiled": sorted(set(texts)),
+    "collected": collected,
 }))
 """
 # Modules that no cold start may pay for, and why nothing of a handler's needs them at once.
@@ -48,6 +51,8 @@ NOT_IN_A_LOOP = {
     "pydantic": "bodies and queries are the API's; a loop reads what the library has written",
     "tickwright.api.routes": "the table of paths, with every endpoint behind it",
 }
+# What only the whole API needs.
+NOT_FOR_ONE_OPERATION = ("tickwright.api.routes", "tickwright.api.answers", "tickwright.adapters.targets.http")
 LOOPS = ("authorizer", "scheduler", "watch", "worker")
 
 
@@ -58,6 +63,7 @@ class Imported:
     files: Mapping[str, str]
     uncompiled: list[str]
     compiled: list[str]  # our dataclasses whose methods were
+    collected: int  # how often the garbage collector looked
 
 
 @pytest.fixture(scope="module")
@@ -108,11 +114,24 @@ def test_no_method_of_a_dataclass_is_compiled_at_a_cold_start(imported: Mapping[
 
 
 @pytest.mark.slow
+def test_no_import_is_looked_through_for_garbage(imported: Mapping[str, Imported]) -> None:
+    """What it makes stays: a look finds nothing, and all looks together were a tenth of the import."""
+    assert {name: one.collected for name, one in imported.items() if one.collected} == {}
+
+
+@pytest.mark.slow
 def test_no_handler_imports_what_no_cold_start_may_pay_for(imported: Mapping[str, Imported]) -> None:
     """The reason stands beside each module; what is loaded at need may be there later."""
     found = {(name, module) for name, one in imported.items() for module in NOWHERE if module in one.files}
 
     assert found == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["claim", "intake"])
+def test_one_operation_does_not_import_the_others(imported: Mapping[str, Imported], name: str) -> None:
+    """A claim takes one body, a landing another; neither runs a target."""
+    assert [module for module in NOT_FOR_ONE_OPERATION if module in imported[name].files] == []
 
 
 @pytest.mark.slow

@@ -10,9 +10,11 @@ import marshal
 import sys
 from collections.abc import Mapping
 from functools import partial
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
-FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
+# Named by what tells compiled files of one interpreter from those of another.
+FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}-{MAGIC_NUMBER.hex()}.marshal")
 
 
 def use_ready_made(file: Path = FILE) -> bool:
