@@ -16,7 +16,7 @@ from tickwright.wiring.aws import received_of, worker_kit_from_env
 from tickwright.wiring.targets import runners_from_env
 
 _KIT = worker_kit_from_env(os.environ)
-_RUNNERS = runners_from_env(os.environ, _KIT, places=limits.MESSAGES_A_BATCH)  # a batch at a time
+_RUNNERS = runners_from_env(os.environ, _KIT, places=limits.MESSAGES_A_BATCH)
 _RUNNER = asyncio.Runner()
 
 CLAIM_MS = 10_000  # from the start of an invocation until its attempts have begun
@@ -43,11 +43,10 @@ async def _work(records: Sequence[Record], duration_ms: int) -> list[str]:
     loop = asyncio.get_running_loop()
     draining = loop.create_future()
     timer = loop.call_later(duration_ms / 1_000, draining.set_result, None)
-    worker_id = WorkerId(f"lambda-{_KIT.entropy.token()}")
     worker = Worker(
         kit=_KIT,
         runners=_RUNNERS,
-        worker_id=worker_id,
+        worker_id=WorkerId(f"lambda-{_KIT.entropy.token()}"),
         draining=draining,
         timeout_ms_max=max(1_000, duration_ms - CLAIM_MS),
     )

@@ -55,9 +55,7 @@ ACKNOWLEDGED = (
     ),
     Acknowledged(
         rules=(f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:{_ARN}:tickwright-<stage>-pool-*]",),
-        where=tuple(
-            f"{place}/Role" for place in (*_LOOPS, "Api/Api", "Api/Claim", "Api/Intake", "Workers/Worker", *_FLEET)
-        ),
+        where=tuple(f"{place}/Role" for place in (*_LOOPS, "Api/Api", "Api/Claim", "Api/Intake")),
         reason="Queues of tenants' pools are made while the installation runs: whose they are is in how they begin.",
     ),
     Acknowledged(
