@@ -67,7 +67,7 @@ def overlap_policy(book: Book) -> Iterator[Violation]:
         return
     # One that was redriven has ended twice: the monitors and the pairs judge it at each write.
     begun = sorted(
-        (row for row in book.rows if book.of(row) and row.generation == 1), key=lambda row: book.of(row)[0].claimed_ms
+        (row for row in book.rows if book.of(row) and row.generation == 1), key=lambda row: book.of(row)[0].started_ns
     )
     for one, two in pairwise(begun):
         first = book.of(two)[0]

@@ -334,6 +334,18 @@ def test_two_runs_of_a_job_side_by_side_are_found() -> None:
     assert check(replace(history, stories=[a_story(overlaps=True)])) == []
 
 
+def test_runs_one_after_the_other_are_right_whatever_their_workers_clocks_say() -> None:
+    """The first worker's clock is 50 ms ahead, the second's 25 behind: by these the second run was claimed before."""
+    at = TICKS[1]
+    first = an_attempt(TICKS[0], started_ms=at + 40, ended_ms=at + 80, claimed_ms=at + 90, member="w1.1")
+    second = an_attempt(TICKS[1], started_ms=at + 100, claimed_ms=at + 75)
+    row = replace(ROWS[0], finished_at=Instant(at + 131))
+
+    history = a_history(rows=[row, *ROWS[1:]], attempts=[first, second, ATTEMPTS[2]])
+
+    assert check(replace(history, apart_ms=100)) == []
+
+
 def test_a_skip_for_a_run_that_a_faster_clock_dates_later_is_right() -> None:
     """Two schedulers wrote the run and the skip for it, and their clocks are apart."""
     late = TICKS[1] + 2_000
