@@ -13,7 +13,7 @@ from tests.deploy.app import ACCOUNT, REGION
 from tests.deploy.ground import ROOT, Ground, done
 
 # What docs/deploy.md says of each, and what is said here besides: where, and that nobody is asked.
-BOOTSTRAP, DIFF, DEPLOY, DESTROY = ("bootstrap",), ("diff", "--all"), ("deploy", "--all"), ("destroy", "--all")
+BOOTSTRAP, DIFF, DEPLOY, DESTROY = ("bootstrap",), ("diff",), ("deploy", "--all"), ("destroy", "--all")
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 _WITHIN_S = 600
 _ALWAYS = ("--no-notices", "--no-color")

@@ -31,7 +31,7 @@ class BucketLease:
 class TakeBucket:
     """Take a bucket that was never owned, was given up, or whose record stood still for a whole lease.
 
-    `epoch_base`: no lower than that of the record as it was seen.
+    `epoch_base`: no lower than that of the record as it was seen; 0 leaves that.
     """
 
     bucket: int
@@ -58,7 +58,7 @@ class TakeBucket:
             lease_epoch=Epoch(old.lease_epoch + 1),
             rvn=self.rvn,
             drained=False,
-            epoch_base=self.epoch_base,
+            epoch_base=self.epoch_base or old.epoch_base,
         )
 
     def mine(self, old: BucketLease) -> bool:

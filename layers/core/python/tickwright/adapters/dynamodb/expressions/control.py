@@ -13,6 +13,11 @@ TAKE_NEW_BUCKET = Write(
 TAKE_BUCKET = Write(
     says="Take a bucket whose record stood still while the taker watched it: any write of its owner changes the rvn.",
     condition="#rvn = :seenRvn",
+    update="SET #owner = :owner, #leaseEpoch = #leaseEpoch + :one, #rvn = :rvn, #drained = :false",
+)
+TAKE_BUCKET_ABOVE_A_BASE = Write(
+    says="The same, and note the epoch base that its buckets are served with from now on; without one there is none.",
+    condition="#rvn = :seenRvn",
     update="SET #owner = :owner, #leaseEpoch = #leaseEpoch + :one, #rvn = :rvn, #drained = :false, "
     "#epochBase = :epochBase",
 )

@@ -26,9 +26,11 @@ def take_bucket(change: TakeBucket) -> Request:
         "owner": wire.text(change.owner),
         "rvn": wire.text(change.rvn),
         "seenRvn": wire.text(change.seen_rvn),
-        "epochBase": wire.number(change.epoch_base),
     }
-    return _of_lease(change.bucket, expressions.TAKE_BUCKET, values)
+    if change.epoch_base == 0:
+        return _of_lease(change.bucket, expressions.TAKE_BUCKET, values)
+    values["epochBase"] = wire.number(change.epoch_base)
+    return _of_lease(change.bucket, expressions.TAKE_BUCKET_ABOVE_A_BASE, values)
 
 
 def renew_bucket(change: RenewBucket) -> Request:
