@@ -29,6 +29,13 @@ _NOT_HERE = frozenset(
         EventName.PLACES_COUNTED,
         EventName.BUCKETS_COUNTED,  # for who watches a scheduler from outside
         EventName.PROTECTION_REFUSED,  # the fleet's, which is not simulated
+        # Of the API beside a store that is silent: tests/outages and the scenario `outage`.
+        EventName.SUBMISSION_ACCEPTED,
+        EventName.SUBMISSION_LANDED,
+        EventName.SUBMISSION_WAITS,
+        EventName.SUBMISSION_REFUSED,
+        EventName.COPY_SHOWN,
+        EventName.CACHE_FAULT,
     }
 )
 _REASONS = (
