@@ -91,8 +91,6 @@ def many(examples: int) -> settings:
 
 LISTS = st.lists(CASES, min_size=20, max_size=40, unique_by=lambda case: str(request_of(case[1]).key))
 PAIRS = st.lists(CASES, min_size=1, max_size=3, unique_by=lambda case: str(request_of(case[1]).key))
-
-
 _NO_ATTEMPTS = ("attemptsBefore", {"N": "0"})
 GRID = [*cases_of_executions(), *cases_of_heads()]
 

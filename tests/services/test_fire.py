@@ -195,7 +195,8 @@ async def test_a_one_off_that_is_too_late_is_dead_and_not_silent(world: World) -
     assert (execution.state, execution.reason) == (State.DEAD, Reason.EXPIRED)
     assert (await world.head(job.job_id)).status is JobStatus.ENDED
     assert [letter.ref for letter in await world.dead_letters()] == [execution.ref]
-    assert world.telemetry.counts[EventName.EXECUTION_DEAD] == 1
+    (died,) = [one for one in world.telemetry.happenings if one.name is EventName.EXECUTION_DEAD]
+    assert died.about["tenantId"] == execution.tenant_id  # whose deaths they are is asked at night
     assert world.runner.starts == []
 
 
