@@ -115,7 +115,7 @@ def test_no_method_of_a_dataclass_is_compiled_at_a_cold_start(imported: Mapping[
 
 @pytest.mark.slow
 def test_no_import_is_looked_through_for_garbage(imported: Mapping[str, Imported]) -> None:
-    """What it makes stays: a look finds nothing, and all looks together were a tenth of the import.
+    """What it makes stays: a look finds nothing, and there were dozens of them.
 
     One may come before the package of the functions has said so.
     """
