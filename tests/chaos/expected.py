@@ -136,17 +136,31 @@ def _all_held_back(changes: Sequence[Change]) -> Iterator[int]:
     for number, paused in enumerate(changes):
         if paused.kind is not Kind.PAUSE or not number:
             continue
-        chain, since_ms = list(_up_to(_chain(changes[number - 1]), changes[-1])), paused.decided_ms or -1
+        before, last = changes[number - 1], changes[-1]
+        chain, in_force = list(_up_to(_chain(before), last)), list(_up_to(_in_force(before), last))
+        waits, since_ms = before.waits, paused.decided_ms or -1
         for later in changes[number + 1 :]:
             if later.kind is Kind.RESUME or (later.kind is Kind.EDIT and later.waits is None):
                 yield from (tick for tick in chain if since_ms < tick <= later.invoked_ms)
-                chain, since_ms = list(_up_to(later.rhythm.after(later.acked_ms), changes[-1])), later.acked_ms
+                chain, since_ms = list(_up_to(later.rhythm.after(later.acked_ms), last)), later.acked_ms
+                waits, in_force = None, chain
             elif later.kind is Kind.EDIT and later.waits is not None:
-                edited = later.waits
-                old = [tick for tick in chain if tick < edited.at_ms]
-                chain = [*old, *_up_to(edited.rhythm.after(edited.at_ms - 1), changes[-1])]
+                # One that waited and has not come to its time is forgotten.
+                in_force = in_force if waits is not None and later.definition_version != waits.version else chain
+                waits = later.waits
+                old = [tick for tick in in_force if tick < waits.at_ms]
+                chain = [*old, *_up_to(waits.rhythm.after(waits.at_ms - 1), last)]
             if later.status is not JobStatus.PAUSED:
                 break
+
+
+def _in_force(change: Change) -> Iterator[int]:
+    """The ticks as if no edit waited."""
+    if change.next_ms is None:
+        return
+    if change.waits is None or change.next_ms < change.waits.at_ms:
+        yield change.next_ms
+    yield from change.rhythm.after(change.next_ms)
 
 
 def _up_to(ticks: Iterator[int], last: Change) -> Iterator[int]:

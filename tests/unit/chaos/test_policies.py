@@ -22,6 +22,7 @@ from tests.unit.chaos.histories import (
 from tests.unit.chaos.test_checker import a_range, names
 from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.instants import Instant, to_rfc3339
+from tickwright.domain.jobs import JobStatus
 from tickwright.domain.limits import RUN_DEADLINE_S_DEFAULT
 from tickwright.domain.transitions import State
 
@@ -182,6 +183,26 @@ def test_a_version_that_was_put_in_force_ahead_has_no_tick_before_its_time() -> 
         return expected_of(a_story(submitted(), first, second), in_time=lambda _since, _until: True).wrong == []
 
     assert [is_right(at) for at in (TICKS[0] + 100, TICKS[1] + 99, TICKS[1] + 100)] == [False, False, True]
+
+
+def test_an_edit_that_was_forgotten_during_a_pause_had_no_ticks() -> None:
+    """Edited, paused, edited again before the first edit comes or after it, resumed; an edit is 100 ms later."""
+    moved = replace(a_beat(), phase_ms=a_beat().phase_ms + 100)
+    forgotten = Waits(version=2, at_ms=TICKS[0] + 5_000, rhythm=moved)
+    in_its_place = Waits(version=3, at_ms=TICKS[2], rhythm=moved)
+    paused = {"status": JobStatus.PAUSED, "decided_ms": BEGIN}
+    first = a_change(Kind.EDIT, BEGIN + 2_000, version=2, next_ms=TICKS[0], waits=forgotten)
+    pause = a_change(Kind.PAUSE, BEGIN + 3_000, version=3, waits=forgotten, **paused)
+    resume = a_change(Kind.RESUME, TICKS[1] + 5_000, version=5, decided_ms=TICKS[1] + 5_000, next_ms=TICKS[2])
+
+    def held_back(at_ms: int, version: int) -> list[int]:
+        shown = {"version": 4, "definition_version": version, "waits": in_its_place, **paused}
+        second = a_change(Kind.EDIT, at_ms, **shown)
+        story = a_story(submitted(), first, pause, second, resume)
+        return expected_of(story, in_time=lambda _since, _until: True).held_back
+
+    assert held_back(TICKS[0] + 4_000, version=1) == [TICKS[0], TICKS[1]]
+    assert held_back(TICKS[0] + 6_000, version=2) == [TICKS[0], TICKS[1] + 100]
 
 
 def test_more_runs_than_the_schedule_has_are_found() -> None:
