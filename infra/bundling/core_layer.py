@@ -12,7 +12,7 @@ import jsii
 from aws_cdk import aws_lambda as lambda_
 
 from infra.bundling.bytecode import compile_for_lambda, interpreter_of
-from infra.bundling.ready_made import bring_ready_made
+from infra.bundling.ready_made import bring_dataclasses
 from infra.bundling.sources import bundled, content_key, python_files
 from infra.context import ROOT
 from infra.packaging_settings import Packaging
@@ -40,7 +40,7 @@ class CoreRecipe:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
         if (interpreter := interpreter_of(self._packaging.python)) is not None:
-            bring_ready_made(target, interpreter=interpreter)
+            bring_dataclasses(target, interpreter=interpreter)
         compile_for_lambda(target, python=self._packaging.python)
         return True
 

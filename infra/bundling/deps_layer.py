@@ -13,8 +13,10 @@ import jsii
 from aws_cdk import aws_lambda as lambda_
 from uv import find_uv_bin
 
+from infra.bundling.aws_documentation import leave_out_documentation
 from infra.bundling.aws_models import keep_what_is_called
 from infra.bundling.bytecode import compile_for_lambda, interpreter_of
+from infra.bundling.ready_made import bring_patterns
 from infra.bundling.sources import bundled, content_key
 from infra.context import ROOT
 from infra.packaging_settings import Packaging
@@ -62,4 +64,7 @@ def install(target: Path, packaging: Packaging) -> None:
         for path in sorted(target.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     keep_what_is_called(target / "botocore")
+    leave_out_documentation(target / "botocore")
+    if (interpreter := interpreter_of(packaging.python)) is not None:
+        bring_patterns(target, interpreter=interpreter)
     compile_for_lambda(target, python=packaging.python)

@@ -1,8 +1,8 @@
-"""The methods of the library's dataclasses, compiled when the layer is packed (tickwright.ready_made reads them).
+"""What Python would compile at each start, compiled when a layer is packed (tickwright.ready_made reads it).
 
-Must not know a class: every module of the library is imported once, by the interpreter that the layer is for, and what
-dataclasses compile is written down. Third-party packages are stood in for: they may be for another machine, and what a
-class compiles depends on the names of its fields alone.
+Must not know a class or a pattern: modules are imported once, by the interpreter that the layer is for, and what is
+compiled is written down. For the library's dataclasses third-party packages are stood in for: they may be for another
+machine, and what a class compiles depends on the names of its fields alone.
 """
 
 import logging
@@ -10,17 +10,27 @@ import subprocess
 from pathlib import Path
 
 _LOG = logging.getLogger(__name__)
-_RECORD = Path(__file__).with_name("record_dataclasses.py")
+_DATACLASSES = Path(__file__).with_name("record_dataclasses.py")
+_PATTERNS = Path(__file__).with_name("record_patterns.py")
 
 
-def bring_ready_made(library: Path, *, interpreter: str) -> None:
-    """Write the file into the package `tickwright` of a folder."""
+def bring_dataclasses(library: Path, *, interpreter: str) -> None:
+    """Write the methods of dataclasses into the package `tickwright` of a folder."""
+    if missing := _run(_DATACLASSES, library, interpreter):
+        _LOG.warning("not recorded, and so compiled at each cold start: %s", missing)
+
+
+def bring_patterns(packages: Path, *, interpreter: str) -> None:
+    """Write the regular expressions of the AWS client into a folder of packages."""
+    _run(_PATTERNS, packages, interpreter)
+
+
+def _run(script: Path, folder: Path, interpreter: str) -> str:
     said = subprocess.run(  # noqa: S603 - a fixed argument list
         # Alone with the folder: neither this machine's packages nor its environment have a say.
-        [interpreter, "-I", "-S", "-B", str(_RECORD), str(library)],
+        [interpreter, "-I", "-S", "-B", str(script), str(folder)],
         check=True,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
     )
-    if said.stdout:
-        _LOG.warning("not recorded, and so compiled at each cold start: %s", said.stdout.strip())
+    return said.stdout.strip()

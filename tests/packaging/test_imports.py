@@ -13,8 +13,8 @@ from tests.packaging.nowhere import environment_of_nothing
 from tickwright.wiring.targets import SERVICES as TARGETS
 
 _PROBE = """
-import gc, importlib, json, os, sys
-texts = []
+import gc, importlib, json, os, re, sys
+texts, patterns, parse = [], [], re._parser.parse
 
 def heard(event, of):
     frame = sys._getframe() if event == "compile" and of[1] == "<string>" else None
@@ -23,6 +23,14 @@ def heard(event, of):
     if frame is not None and frame.f_locals["cls"].__module__.startswith("tickwright"):
         texts.append(frame.f_locals["cls"].__qualname__)
 
+def parsed(pattern, *how):
+    frame = sys._getframe()
+    while frame.f_code.co_filename.rpartition("/")[0].endswith("/re") or frame.f_code.co_name in ("parsed", "_pattern"):
+        frame = frame.f_back
+    patterns.append((frame.f_code.co_filename, repr(pattern)))
+    return parse(pattern, *how)
+
+re._parser.parse = parsed
 sys.addaudithook(heard)
 sys.path.insert(0, "/var/task")
 collected = sum(one["collections"] for one in gc.get_stats())
@@ -35,6 +43,7 @@ print(json.dumps({
                    and spec.has_location and spec.origin.startswith("/opt/") and spec.origin.endswith(".py")
                    and not os.path.exists(spec.cached)],
     "compiled": sorted(set(texts)),
+    "patterns": patterns,
     "collected": collected,
 }))
 """
@@ -42,18 +51,19 @@ print(json.dumps({
 NOWHERE = {
     "boto3": "a resource layer that nothing uses; botocore alone makes the clients",
     "s3transfer": "comes with boto3",
+    "html.parser": "botocore's makers of documentation are left out of the layer",
     "croniter": "the second opinion about a cron expression, loaded at the first question",
     "aws_xray_sdk": "300 ms, and traces are switched on without it",
     "sqlite3": "the embedded store is not for Lambda",
     "uvicorn": "API Gateway is the server",
 }
 NOT_IN_A_LOOP = {
-    "pydantic": "bodies and queries are the API's; a loop reads what the library has written",
+    "pydantic": "bodies and queries are the API's; a loop reads what the library has written, a landing what was read",
     "tickwright.api.routes": "the table of paths, with every endpoint behind it",
 }
 # What only the whole API needs.
 NOT_FOR_ONE_OPERATION = ("tickwright.api.routes", "tickwright.adapters.targets.http")
-LOOPS = ("authorizer", "scheduler", "watch", "worker")
+LOOPS = ("authorizer", "scheduler", "watch", "worker", "intake")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,7 @@ class Imported:
     files: Mapping[str, str]
     uncompiled: list[str]
     compiled: list[str]  # our dataclasses whose methods were
+    patterns: list[tuple[str, str]]  # regular expressions that were: whose, and which
     collected: int  # how often the garbage collector looked
 
 
@@ -111,6 +122,20 @@ def test_nothing_of_a_layer_is_compiled_at_a_cold_start(imported: Mapping[str, I
 def test_no_method_of_a_dataclass_is_compiled_at_a_cold_start(imported: Mapping[str, Imported]) -> None:
     """The layer brings them: they would be a third of a handler's import."""
     assert {name: one.compiled for name, one in imported.items() if one.compiled} == {}
+
+
+@pytest.mark.slow
+def test_no_pattern_of_the_aws_client_is_compiled_at_a_cold_start(imported: Mapping[str, Imported]) -> None:
+    """The layer brings them: an address alone would be a fifteenth of a handler's import."""
+    found = {
+        (name, file, pattern)
+        for name, one in imported.items()
+        for file, pattern in one.patterns
+        if file.startswith(("/opt/python/botocore/", "/opt/python/urllib3/"))
+    }
+
+    assert found == set()
+    assert all(one.patterns for one in imported.values()), "our own are compiled: the probe hears of some"
 
 
 @pytest.mark.slow
