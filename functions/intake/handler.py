@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tickwright.api.ahead import build_ahead
 from tickwright.api.call import Api
-from tickwright.api.landing import MODELS, settle_arrival
+from tickwright.api.landing import settle_arrival
 from tickwright.domain.allowed_targets import allowed_from_json
 from tickwright.domain.events import EventName
 from tickwright.wiring.aws import kit_from_env
@@ -18,7 +17,6 @@ _KIT = kit_from_env(os.environ)
 _API = Api(kit=_KIT, behind_gateway=True, targets=allowed_from_json(os.environ["TICKWRIGHT_TARGETS"]))
 _INTAKE = intake_from_env(os.environ, _KIT)
 _DELETION_OF = deletions_from(_KIT)
-build_ahead(os.environ, MODELS)
 _RUNNER = asyncio.Runner()
 _LOG = logging.getLogger("tickwright.intake")
 

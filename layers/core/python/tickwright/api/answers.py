@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired, Required
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
-from tickwright.api.problems import ProblemJson
+from tickwright.api.problem_answers import ProblemJson
 from tickwright.domain.executions import Cause, Reason
 from tickwright.domain.jobs import JobStatus
 from tickwright.domain.transitions import State

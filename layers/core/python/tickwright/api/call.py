@@ -5,9 +5,7 @@ Must not know the endpoints.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, TypeVar
 
 from tickwright.api.exchange import Caller, Request, Response, json_response
 from tickwright.api.known_keys import KnownKeys
@@ -23,8 +21,10 @@ from tickwright.ports.second_engine import SecondEngine
 from tickwright.ports.status_cache import StatusCache
 from tickwright.services.kit import Kit
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
+if TYPE_CHECKING:  # a landing has no model, and must not wait for them
+    from pydantic import BaseModel
 
+ModelT = TypeVar("ModelT", bound="BaseModel")
 
 LogLink = Callable[[Execution], str | None]
 
@@ -64,14 +64,17 @@ class Api:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of one endpoint. `body` and `query` are of the route's models; `value` is the body as it was sent."""
+    """One call of one endpoint. `body` and `query` are of the route's models; `value` is the body as it was sent.
+
+    A landing has neither: it is no request of a route, and its body was read when it was accepted.
+    """
 
     api: Api
     request: Request
     request_id: str
     params: Mapping[str, str]
-    query: BaseModel
-    body: BaseModel | None
+    query: "BaseModel | None"
+    body: "BaseModel | None"
     value: object
     maybe_caller: Caller | None
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Required
 from typing_extensions import TypedDict
 
 from tickwright.api.answers import ExecutionJson, ExecutionSummaryJson, ReasonName, named
-from tickwright.api.problems import ProblemJson
+from tickwright.api.problem_answers import ProblemJson
 from tickwright.domain.redrive_orders import OrderStatus
 
 OrderStatusName = Annotated[str, named(OrderStatus)]

@@ -89,6 +89,10 @@ class JobBody(Shape):
         "and where the values come back in a result, an error, a checkpoint or a log.",
     )
 
+    def members(self) -> dict[str, object]:
+        """What was sent, by the names of the API."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
 
 class BatchBody(Shape):
     """Up to a hundred jobs; each is accepted or refused by itself."""

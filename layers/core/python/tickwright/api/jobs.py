@@ -12,6 +12,7 @@ from tickwright.api import validate_only
 from tickwright.api.answers import BatchJson, JobsJson, OutcomeJson, VersionsJson
 from tickwright.api.bodies import Query
 from tickwright.api.call import Call, created, shown
+from tickwright.api.creation import check_pool, create_once, fire_new
 from tickwright.api.etags import require_if_match, version_demanded
 from tickwright.api.exchange import Response, json_response
 from tickwright.api.idempotency import optional_key, part_of, required_key
@@ -19,17 +20,8 @@ from tickwright.api.job_bodies import BatchBody, EditQuery, JobBody, JobsQuery
 from tickwright.api.merge_patch import merged
 from tickwright.api.problems import Refused, granted, invalid, invalid_fields, problem
 from tickwright.api.shapes import shaped
-from tickwright.api.specs import check_target, read_moment, read_shaped
-from tickwright.api.submissions import (
-    accepted,
-    any_job,
-    check_pool,
-    create_once,
-    fire_new,
-    insisting_on_each,
-    own,
-    submit_or_accept,
-)
+from tickwright.api.specs import check_target, read_members, read_moment
+from tickwright.api.submissions import accepted, any_job, insisting_on_each, own, submit_or_accept
 from tickwright.api.views import execution_json, job_json, job_summary_json, spec_members, version_json
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant
@@ -65,7 +57,7 @@ Change = Callable[..., Awaitable[JobView | Refusal]]
 async def create(call: Call) -> Response:
     """POST /v1/jobs."""
     if validate_only.is_asked(call):
-        spec = read_shaped(call, call.read(JobBody), validate_only.NO_JOB_YET, call.kit.clock.now())
+        spec = read_members(call, call.read(JobBody).members(), validate_only.NO_JOB_YET, call.kit.clock.now())
         check_target(call, spec)
         return await validate_only.would_create(call, spec)
     submitted = await submit_or_accept(call, call.read(JobBody), required_key(call.request, call.value))
@@ -178,7 +170,7 @@ def _without_nulls(spec: Mapping[str, object]) -> dict[str, object]:
 async def _edit(call: Call, body: JobBody, view: JobView) -> Response:
     """Put the body in place of the job that was seen; an If-Match of `*` is for whichever version that is."""
     if_match = version_demanded(call.request) or view.head.version
-    spec = read_shaped(call, body, _id(call), call.kit.clock.now())
+    spec = read_members(call, body.members(), _id(call), call.kit.clock.now())
     if problems := await secrets_problems(call.kit, view, spec):
         raise invalid_fields(problems)
     check_target(call, spec)

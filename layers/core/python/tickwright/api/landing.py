@@ -6,16 +6,14 @@ Promises: SEM-INTAKE-1, SEM-INTAKE-2.
 
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from tickwright.api.call import Api, Call
+from tickwright.api.creation import Asked, submit_once
 from tickwright.api.exchange import Caller, Request
 from tickwright.api.idempotency import another_job_id
-from tickwright.api.job_bodies import JobBody, WriteQuery
 from tickwright.api.problems import Refused
-from tickwright.api.shapes import shaped
-from tickwright.api.submissions import Asked, submit_once
 from tickwright.domain import limits
 from tickwright.domain.deletions import Deletion
 from tickwright.domain.events import EventName
@@ -28,9 +26,6 @@ from tickwright.ports.faults import Unavailable
 from tickwright.ports.intake import Arrived, Intake, Submission
 from tickwright.services.kit import Kit
 from tickwright.services.submit import RequestKey
-
-# What the landing reads, to be built ahead where nobody waits.
-MODELS = (JobBody,)
 
 DeletionOf = Callable[[TenantId], Awaitable[Deletion | None]]
 
@@ -129,8 +124,7 @@ def _is_forgotten(there: Head, submission: Submission) -> bool:
 async def _land(api: Api, submission: Submission, *, told_anothers: bool) -> None:
     call = _call(api, submission)
     request = RequestKey(key=submission.key, body_hash=submission.body_hash, asked_at=submission.asked_at)
-    body = shaped(JobBody, call.value)
-    asked = Asked(body=body, request=request, job_id=submission.job_id, at=submission.asked_at)
+    asked = Asked(members=_members(submission), request=request, job_id=submission.job_id, at=submission.asked_at)
     submitted = await submit_once(call, asked)
     if submitted.head.job_id != submission.job_id and not told_anothers:
         raise Refused(_of_another_id(submission.job_id, submitted.head.job_id))
@@ -140,17 +134,23 @@ async def _land(api: Api, submission: Submission, *, told_anothers: bool) -> Non
 
 def _call(api: Api, submission: Submission) -> Call:
     """The request as it was made; its key opened the door then."""
-    value: object = json.loads(submission.body)
     return Call(
         api=api,
         request=Request(method="POST", path="/v1/jobs"),
         request_id=submission.job_id,
         params={},
-        query=WriteQuery(),
+        query=None,
         body=None,
-        value=value,
+        value=None,
         maybe_caller=Caller(tenant_id=submission.tenant_id, scopes=frozenset({Scope.JOBS_WRITE})),
     )
+
+
+def _members(submission: Submission) -> Mapping[str, object]:
+    """What was sent. Its shape was judged before it was accepted, by a version that this one understands."""
+    members = json.loads(submission.body)
+    assert isinstance(members, dict), "what is accepted is a job"
+    return members
 
 
 def _note(kit: Kit, submission: Submission, how: str) -> None:

@@ -20,7 +20,8 @@ from tickwright.api.bodies import MayBeAbsent
 from tickwright.api.calendar_answers import CalendarJson
 from tickwright.api.exchange import JSON_TYPE
 from tickwright.api.jobs import create
-from tickwright.api.problems import PROBLEM_TYPE, ProblemJson
+from tickwright.api.problem_answers import ProblemJson
+from tickwright.api.problems import PROBLEM_TYPE
 from tickwright.api.route import Route
 from tickwright.api.routes import ROUTES
 from tickwright.api.strict_json import MERGE_PATCH_TYPE

@@ -4,13 +4,14 @@ Must not know why anything is refused: the domain decides. Promise: SEM-API-1.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
-
-from typing_extensions import TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tickwright.api.exchange import Response, as_json
 from tickwright.domain import limits
 from tickwright.domain.outcomes import Code, FieldProblem, Refusal
+
+if TYPE_CHECKING:  # a landing refuses, and shows nothing
+    from tickwright.api.problem_answers import ProblemJson
 
 PROBLEM_TYPE = "application/problem+json"
 # A client that heeds it comes back when a throttled partition or a restarted process has usually recovered.
@@ -91,28 +92,7 @@ class Refused(Exception):  # noqa: N818 - named as the answer it becomes
         self.headers = headers or {}
 
 
-class ErrorJson(TypedDict):
-    """One thing to change: a JSON pointer into the body (or `query:name`, `header:Name`), a code and a remedy."""
-
-    pointer: str
-    code: str
-    message: str
-
-
-class ProblemJson(TypedDict):
-    """An RFC 9457 problem. Programs go by `code`; `retryable` says whether the same request may succeed later."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    errors: list[ErrorJson]
-    retryable: bool
-    requestId: str
-
-
-def problem(refusal: Refusal, request_id: str) -> ProblemJson:
+def problem(refusal: Refusal, request_id: str) -> "ProblemJson":
     """The body of a refusal."""
     shown = SHOWN[refusal.code]
     return {

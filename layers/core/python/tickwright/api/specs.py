@@ -6,7 +6,6 @@ Must not know the rules themselves.
 from collections.abc import Mapping
 
 from tickwright.api.call import Call
-from tickwright.api.job_bodies import JobBody
 from tickwright.api.problems import invalid, invalid_fields
 from tickwright.domain.ids import JobId
 from tickwright.domain.instants import Instant, from_rfc3339
@@ -18,12 +17,11 @@ from tickwright.domain.schedules import HashIdentity, Schedule
 _EARLIEST, _LATEST = from_rfc3339("1970-01-01T00:00:00Z"), from_rfc3339("9000-01-01T00:00:00Z")
 
 
-def read_shaped(call: Call, body: JobBody, job_id: JobId, now: Instant) -> JobSpec:
-    """The specification that a body describes, or Refused with everything that must change."""
-    value = body.model_dump(by_alias=True, exclude_unset=True)
+def read_members(call: Call, members: Mapping[str, object], job_id: JobId, now: Instant) -> JobSpec:
+    """The specification that a body of these members describes, or Refused with everything that must change."""
     identity = HashIdentity(tenant_id=call.tenant_id, job_id=job_id)
     try:
-        return read_spec(value, identity=identity, now=now)
+        return read_spec(members, identity=identity, now=now)
     except JobRefused as refused:
         raise invalid_fields(refused.errors) from None
 

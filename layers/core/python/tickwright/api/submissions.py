@@ -4,50 +4,33 @@ Must not know what the rules refuse. The id of a job that may have to wait in th
 that a repeat, an attempt whose answer was lost and the landing all mean one job. Promises: SEM-IDEM-1, SEM-INTAKE-1.
 """
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from tickwright.api.answers import AcceptedJson
 from tickwright.api.call import Call
+from tickwright.api.creation import Asked, create_once, few_at_once, fire_new
 from tickwright.api.exchange import Response, json_response
-from tickwright.api.idempotency import first_asked_at, job_id_of
+from tickwright.api.idempotency import job_id_of
 from tickwright.api.job_bodies import JobBody
 from tickwright.api.kept import keep_copy, path_of_accepted
-from tickwright.api.problems import RETRY_AFTER_S, Refused, granted
-from tickwright.api.specs import check_target, read_shaped
+from tickwright.api.problems import RETRY_AFTER_S, Refused
+from tickwright.api.specs import check_target, read_members
 from tickwright.domain import limits
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import JobId
-from tickwright.domain.instants import Instant, to_rfc3339
-from tickwright.domain.jobs import JobSpec
-from tickwright.domain.schedules import from_compact
+from tickwright.domain.instants import to_rfc3339
 from tickwright.ports.faults import Unavailable
 from tickwright.ports.intake import Intake, Submission
 from tickwright.ports.status_cache import Copy
-from tickwright.services.named_calendars import calendars_named
-from tickwright.services.pools import pool_refusal
-from tickwright.services.preview import cross_check
-from tickwright.services.silence import answered_within, insist
-from tickwright.services.submit import ID_TAKEN, RequestKey, Submitted, fire_if_near, submit_unfired
+from tickwright.services.silence import insist
+from tickwright.services.submit import RequestKey, Submitted
 
 AnswerT = TypeVar("AnswerT")
-# Of a batch: enough to hide the waiting for a store, few enough to leave others their turn.
-_AT_ONCE = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One request to submit a job: the body, whose repeat it would be, the job's id, and when it was asked."""
-
-    body: JobBody
-    request: RequestKey
-    job_id: JobId
-    at: Instant
 
 
 async def submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> Submitted | Submission:
@@ -64,7 +47,7 @@ async def _submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> S
         asked = any_job(call, body, request)
         return own(asked, await insisting(call, lambda: create_once(call, asked), for_ms=call.api.insists_ms))
     job_id = job_id_of(call.page_secret, call.tenant_id, request)
-    asked = Asked(body=body, request=request, job_id=job_id, at=call.kit.clock.now())
+    asked = Asked(members=body.members(), request=request, job_id=job_id, at=call.kit.clock.now())
     if call.api.known_keys.silence.lasts(call.kit.clock):
         with contextlib.suppress(Unavailable):  # then the store is asked: it may be back, and the queue is not
             if (kept := await _put(call, intake, asked)) is not None:
@@ -78,38 +61,11 @@ async def _submit_or_accept(call: Call, body: JobBody, request: RequestKey) -> S
         return submission
 
 
-async def fire_new(call: Call, jobs: Sequence[Submitted]) -> None:
-    """Fire at once those that are new and due by now, as far as that takes no time: else the loop does.
-
-    Apart from their creation, and no part of what is insisted on: a queue that is ill is no silence of the store.
-    """
-
-    async def fire_all() -> None:
-        await _few_at_once([partial(fire_if_near, call.kit, job.head) for job in jobs if not job.replayed])
-
-    with contextlib.suppress(Unavailable):
-        await answered_within(call.kit.clock, fire_all, for_ms=limits.INTAKE_AFTER_MS)
-
-
-async def _few_at_once(attempts: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """All of them, and none goes on after this; raises what the first that breaks raises, as it is."""
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(attempt: Callable[[], Awaitable[None]]) -> None:
-        async with gate:
-            await attempt()
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for attempt in attempts:
-                group.create_task(one(attempt))
-    except BaseExceptionGroup as broken:
-        raise broken.exceptions[0] from None
-
-
 def any_job(call: Call, body: JobBody, request: RequestKey) -> Asked:
     """A job under an id that means nothing."""
-    return Asked(body=body, request=request, job_id=JobId(call.kit.entropy.token()), at=call.kit.clock.now())
+    return Asked(
+        members=body.members(), request=request, job_id=JobId(call.kit.entropy.token()), at=call.kit.clock.now()
+    )
 
 
 def own(asked: Asked, submitted: Submitted) -> Submitted:
@@ -153,50 +109,12 @@ async def insisting_on_each(call: Call, attempts: Sequence[Callable[[], Awaitabl
                 faults.append(fault)
 
         left = [number for number in range(len(attempts)) if number not in answered]
-        await _few_at_once([partial(ask, number) for number in left])
+        await few_at_once([partial(ask, number) for number in left])
         if faults:
             raise faults[0]
 
     await insisting(call, ask_the_others)
     return [answered[number] for number in range(len(attempts))]
-
-
-async def submit_once(call: Call, asked: Asked) -> Submitted:
-    """The job, fired if it is due by now, or Refused."""
-    submitted = await create_once(call, asked)
-    await fire_new(call, [submitted])
-    return submitted
-
-
-async def create_once(call: Call, asked: Asked) -> Submitted:
-    """The job, not fired yet, or Refused; whatever the request says is judged as of when it was asked."""
-    try:
-        spec = read_shaped(call, asked.body, asked.job_id, asked.at)
-        check_target(call, spec)
-        granted(await calendars_named(call.kit, call.tenant_id, from_compact(spec.schedule)))
-        await check_pool(call, spec)
-    except Refused:
-        # A repeat is judged as the first was: its runAt may be over by now, or its calendar retired, and its answer is
-        # still the same (SEM-IDEM-1).
-        first_at = await first_asked_at(call.kit, call.tenant_id, asked.request)
-        if first_at is None:
-            raise
-        spec = read_shaped(call, asked.body, asked.job_id, first_at)
-    outcome = await submit_unfired(call.kit, call.tenant_id, spec, asked.request, job_id=asked.job_id)
-    if outcome is ID_TAKEN and asked.request.asked_at is None:
-        # The record of the request that made it is forgotten: this one is new, and its job another.
-        return await create_once(call, replace(asked, job_id=JobId(call.kit.entropy.token())))
-    submitted = granted(outcome)
-    if not submitted.replayed:
-        cross_check(call.kit, call.api.second_engine, submitted)
-    return submitted
-
-
-async def check_pool(call: Call, spec: JobSpec) -> None:
-    """Refuse a job whose pool is not there."""
-    refusal = await pool_refusal(call.kit, call.tenant_id, spec)
-    if refusal is not None:
-        raise Refused(refusal)
 
 
 async def _put(call: Call, intake: Intake, asked: Asked) -> Submission | None:
@@ -205,7 +123,7 @@ async def _put(call: Call, intake: Intake, asked: Asked) -> Submission | None:
     What the body alone says is checked now; what only the store knows (names, calendars, pools) when it lands.
     """
     try:
-        check_target(call, read_shaped(call, asked.body, asked.job_id, asked.at))
+        check_target(call, read_members(call, asked.members, asked.job_id, asked.at))
     except Refused:  # a repeat of one that was accepted, it may be: whether it is, the store knows
         return None
     submission = Submission(

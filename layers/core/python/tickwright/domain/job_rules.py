@@ -150,9 +150,9 @@ def _retry(problems: Problems, source: Mapping[str, object]) -> RetryPolicy:
         max_attempts=round(
             problems.number(f"{at}/maxAttempts", source.get("maxAttempts"), 1, limits.ATTEMPTS_MAX, usual.max_attempts)
         ),
-        initial_s=initial_s,
-        factor=problems.number(f"{at}/backoff/factor", backoff.get("factor"), 1, 100, usual.factor),
-        backoff_s_max=max_s,
+        initial_s=float(initial_s),
+        factor=float(problems.number(f"{at}/backoff/factor", backoff.get("factor"), 1, 100, usual.factor)),
+        backoff_s_max=float(max_s),
         jitter=problems.choice(
             f"{at}/backoff/jitter", backoff.get("jitter"), {j.value: j for j in Jitter}, usual.jitter
         ),

@@ -21,7 +21,7 @@ from tickwright.ports.faults import QueueUnavailable
 from tickwright.ports.intake import Arrived, Submission
 
 _LOG = logging.getLogger(__name__)
-_VERSION: Final = 1
+VERSION: Final = 1  # of a message and of the body in it: a landing reads no body that may say more than it knows
 _MS_IN_S: Final = 1_000
 _THREADS: Final = 4  # a request or a landing puts one at a time
 _REFUSED: Final = "refused"  # the member that says why it was set aside
@@ -133,7 +133,7 @@ def arrived_from_record(record: Mapping[str, Any]) -> Arrived | None:
 
 def _members(submission: Submission) -> dict[str, object]:
     return {
-        "v": _VERSION,
+        "v": VERSION,
         "tenantId": submission.tenant_id,
         "jobId": submission.job_id,
         "key": submission.key,
@@ -145,7 +145,7 @@ def _members(submission: Submission) -> dict[str, object]:
 
 def _submission(members: Mapping[str, Any]) -> Submission:
     texts = [members[name] for name in ("tenantId", "jobId", "key", "bodyHash", "body")]
-    if members["v"] != _VERSION or type(members["askedAt"]) is not int or not all(type(one) is str for one in texts):
+    if members["v"] != VERSION or type(members["askedAt"]) is not int or not all(type(one) is str for one in texts):
         raise ValueError("another version, or a member of another type")
     tenant_id, job_id, key, body_hash, body = texts
     if not is_job_id(job_id):
