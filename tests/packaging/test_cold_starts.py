@@ -8,12 +8,12 @@ from tests.bench.cold import TARGET_OF_OTHERS_MS, TARGETS_MS, measured
 from tests.packaging.layout import Unpacked
 
 # Other programs on the machine slow this one's processor time as well; `make bench-cold` has the strict figures.
-HEADROOM = 4
+HEADROOM = 2
 ROUNDS = 3
 
 
 @pytest.mark.slow
-def test_no_cold_start_costs_a_multiple_of_its_target(unpacked: Mapping[str, Unpacked]) -> None:
+def test_no_cold_start_costs_twice_its_target(unpacked: Mapping[str, Unpacked]) -> None:
     """An import that doubles a cold start is seen here, on whatever machine."""
     figures = {name: measured(function, ROUNDS)["cpuMs"] for name, function in unpacked.items()}
 
