@@ -14,7 +14,7 @@ ROUNDS = 3
 
 @pytest.mark.slow
 def test_no_cold_start_costs_twice_its_target(unpacked: Mapping[str, Unpacked]) -> None:
-    """An import that doubles a cold start is seen here, on whatever machine."""
+    """An import that makes one far dearer is seen here, on whatever machine."""
     figures = {name: measured(function, ROUNDS)["cpuMs"] for name, function in unpacked.items()}
 
     beyond = {

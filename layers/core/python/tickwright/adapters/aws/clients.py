@@ -13,6 +13,7 @@ DYNAMODB_READ_TIMEOUT_S = 3.0  # its slowest answers take tens of milliseconds; 
 SQS_READ_TIMEOUT_S = 25.0  # a long poll waits for up to 20 s
 TARGET_READ_TIMEOUT_S = 60.0  # each call names its own instead (timed.py)
 CONNECTIONS = 32  # also the number of threads: one call each
+INTAKE_CONNECTIONS = 4  # of SQS beside those: a request or a landing puts one at a time
 
 # botocore knows the second alone, and CDK and all other SDKs ask for the first: both act on one Region.
 _REGION = ("region", ["AWS_REGION", "AWS_DEFAULT_REGION"], None, None)
@@ -38,8 +39,15 @@ def dynamodb_client(
 def sqs_client(
     session: Session | None = None, *, endpoint_url: str | None = None, region: str | None = None
 ) -> BaseClient:
-    """An SQS client; `endpoint_url` is for the local engines."""
-    return _client(session or new_session(), "sqs", SQS_READ_TIMEOUT_S, endpoint_url=endpoint_url, region=region)
+    """An SQS client, for queues and an intake; `endpoint_url` is for the local engines."""
+    return _client(
+        session or new_session(),
+        "sqs",
+        SQS_READ_TIMEOUT_S,
+        endpoint_url=endpoint_url,
+        region=region,
+        connections=CONNECTIONS + INTAKE_CONNECTIONS,
+    )
 
 
 def target_client(service: str, *, region: str, connections: int, endpoint_url: str | None = None) -> BaseClient:

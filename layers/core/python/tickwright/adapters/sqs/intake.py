@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tickwright.adapters.aws.calls import Calls
+from tickwright.adapters.aws.clients import INTAKE_CONNECTIONS
 from tickwright.adapters.aws.patience import Patience, Persistence
 from tickwright.adapters.sqs.messages import group_of
 from tickwright.domain import limits
@@ -23,7 +24,6 @@ from tickwright.ports.intake import Arrived, Submission
 _LOG = logging.getLogger(__name__)
 VERSION: Final = 1  # of a message and of the body in it: a landing reads no body that may say more than it knows
 _MS_IN_S: Final = 1_000
-_THREADS: Final = 4  # a request or a landing puts one at a time
 _REFUSED: Final = "refused"  # the member that says why it was set aside
 _LOOKS_S: Final = 2
 _HIDDEN_S: Final = 360  # far longer than ten are moved; who dies leaves them for so long
@@ -36,7 +36,7 @@ class SqsIntake:
         self, client: object, url: str, *, clock: Clock, entropy: Entropy, refused_url: str | None = None
     ) -> None:
         """Use a client made by adapters/aws/clients.py; whoever made it closes it."""
-        self._calls = Calls(client, threads=_THREADS)
+        self._calls = Calls(client, threads=INTAKE_CONNECTIONS)
         self._url = url
         self._refused_url = refused_url
         self._persistence = Persistence(
