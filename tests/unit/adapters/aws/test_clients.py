@@ -6,17 +6,29 @@ from typing import Any
 
 import pytest
 
-from tickwright.adapters.aws.clients import CONNECTIONS, dynamodb_client, new_session, sqs_client
+from tickwright.adapters.aws.clients import (
+    CONNECTIONS,
+    INTAKE_CONNECTIONS,
+    dynamodb_client,
+    new_session,
+    sqs_client,
+)
 
 
-@pytest.mark.parametrize(("make", "read_timeout_s"), [(dynamodb_client, 3), (sqs_client, 25)], ids=["dynamodb", "sqs"])
-def test_a_client_is_bounded_and_never_repeats_by_itself(make: Callable[..., Any], read_timeout_s: float) -> None:
-    """A repeat by the SDK would be judged by nobody; a long poll of 20 s must fit."""
+@pytest.mark.parametrize(
+    ("make", "read_timeout_s", "connections"),
+    [(dynamodb_client, 3, CONNECTIONS), (sqs_client, 25, CONNECTIONS + INTAKE_CONNECTIONS)],
+    ids=["dynamodb", "sqs"],
+)
+def test_a_client_is_bounded_and_never_repeats_by_itself(
+    make: Callable[..., Any], read_timeout_s: float, connections: int
+) -> None:
+    """A repeat by the SDK would be judged by nobody; a long poll of 20 s must fit; each thread has its connection."""
     config = make(region="eu-west-1").meta.config
 
     assert config.retries == {"total_max_attempts": 1, "mode": "standard"}
     assert (config.connect_timeout, config.read_timeout) == (1, read_timeout_s)
-    assert config.max_pool_connections == CONNECTIONS
+    assert config.max_pool_connections == connections
 
 
 def test_a_client_may_be_pointed_at_a_local_engine() -> None:
