@@ -2,7 +2,7 @@
 (* One execution from QUEUED to settled: claim, heartbeat, report, retry, give back, retry later, the waiting index, reap,  *)
 (* expire, cancel, settle, redrive. Workers, the watch, the releaser and the API stop between any two writes, and may die.  *)
 (* A lease may be judged over at any time (`SlowHolders`), since nobody's clock is trusted. Pages are named after what put  *)
-(* them: the entry of the execution stands on each of them by itself.                                                      *)
+(* them, and when: the entry of the execution stands on each of them by itself, and none is another that came later.       *)
 EXTENDS Naturals, FiniteSets
 CONSTANTS
   Workers, Attempts, Epochs,     \* how many workers; attempts a generation; where the walk ends
@@ -21,6 +21,7 @@ CONSTANTS
   CancelSeesState,               \* a cancel names state and epoch as seen
   KeepsRetry,                    \* a short retry stays in the journal
   ReleasePagesFirst,             \* a page is written before a retry leaves the waiting index
+  ExpiresOffIndex,               \* what stands on the waiting index is not expired: its page may be gone
   KeepsDueWaiting,               \* the watch keeps an entry whose retry is due, though it still stands on the waiting index
   LettersFirst,                  \* the letter goes out before `owed` is struck
   StrikesEpoch,                  \* the strike names the epoch that was settled
@@ -30,13 +31,17 @@ CONSTANTS
 VARIABLE w
 P == 1..Workers
 Unlimited == 99
+\* The page of the tick, that of the release at an epoch, that of the redrive to a generation.
+Tick == 0
+ReleaseOf(ep) == ep
+RedriveTo(gen) == 100 + gen
 Terminal == {"SUCCEEDED", "DEAD", "CANCELLED"}
 Fresh == [st |-> "QUEUED", ep |-> 0, att |-> 0, max |-> Attempts, gen |-> 1, lease |-> 0, over |-> FALSE, wk |-> FALSE, due |-> FALSE,
           owed |-> FALSE, asked |-> 0]
 Idle == [pc |-> "idle", ep |-> 0, gen |-> 0, hung |-> FALSE]
 Init == w = [
-  x |-> Fresh, pages |-> {"tick"}, hints |-> 1, late |-> FALSE, p |-> [i \in P |-> Idle],
-  watch |-> [pc |-> "idle", k |-> "tick", x |-> Fresh], rel |-> [pc |-> "idle", ep |-> 0], api |-> [pc |-> "idle", st |-> "-", ep |-> 0],
+  x |-> Fresh, pages |-> {Tick}, hints |-> 1, late |-> FALSE, p |-> [i \in P |-> Idle],
+  watch |-> [pc |-> "idle", k |-> Tick, x |-> Fresh], rel |-> [pc |-> "idle", ep |-> 0], api |-> [pc |-> "idle", st |-> "-", ep |-> 0],
   rd |-> "idle", asks |-> 0, backs |-> 0, beats |-> 0, hangs |-> 0, cancels |-> 0, redrives |-> 0, deaths |-> 0, losses |-> 0, lost |-> 0,
   g |-> [starts |-> 0, results |-> 0, stale |-> FALSE, early |-> FALSE, cut |-> FALSE, live |-> FALSE, burnt |-> FALSE, acked |-> FALSE,
          after |-> FALSE, letters |-> {}]]
@@ -81,9 +86,9 @@ Again(i) == /\ w.p[i].pc = "again"
 Refused(i) == /\ w.p[i].pc = "got" /\ ~Claimable(w.x)
   /\ LET x == w.x IN
      \/ x.st \in Terminal /\ w' = IF x.owed THEN Follow(w, i) ELSE Go(w, i, "del")
-     \/ x.st \in {"QUEUED", "RETRY"} /\ w.late /\ w' = Follow([w EXCEPT !.x = Dead(x)], i)
+     \/ x.st \in {"QUEUED", "RETRY"} /\ w.late /\ (x.wk => ~ExpiresOffIndex) /\ w' = Follow([w EXCEPT !.x = Dead(x)], i)
      \/ Reapable(x) /\ \E long \in Longs : w' = Follow([w EXCEPT !.x = Reaped(x, w.late, long)], i)
-     \/ x.st = "RETRY" /\ ~w.late /\ w' = IF x.wk THEN Go(w, i, "del") ELSE Leave(w, i)
+     \/ x.st = "RETRY" /\ (~w.late \/ (x.wk /\ ExpiresOffIndex)) /\ w' = IF x.wk THEN Go(w, i, "del") ELSE Leave(w, i)
      \/ x.st \in {"RUNNING", "CANCELLING"} /\ ~Reapable(x) /\ w' = Leave(w, i)
 Holds(i) == w.x.st = "RUNNING" /\ (w.x.ep = w.p[i].ep \/ ~FencesResult)
 Stopped(i) == /\ w.p[i].pc = "run" /\ ~Holds(i)
@@ -142,7 +147,7 @@ WatchAct == w.watch.pc = "act" /\ w' = [Looked(w, w.watch.x, w.watch.k) EXCEPT !
 Release ==
   \/ /\ w.rel.pc = "idle" /\ w.x.st = "RETRY" /\ w.x.wk /\ w.x.due
      /\ w' = [w EXCEPT !.rel = [pc |-> IF ReleasePagesFirst THEN "page" ELSE "write", ep |-> w.x.ep]]
-  \/ w.rel.pc = "page" /\ w' = [w EXCEPT !.pages = @ \cup {"release"}, !.rel.pc = IF ReleasePagesFirst THEN "write" ELSE "tell"]
+  \/ w.rel.pc = "page" /\ w' = [w EXCEPT !.pages = @ \cup {ReleaseOf(w.rel.ep)}, !.rel.pc = IF ReleasePagesFirst THEN "write" ELSE "tell"]
   \/ /\ w.rel.pc = "write"
      /\ LET may == w.x.st = "RETRY" /\ w.x.wk /\ w.x.ep = w.rel.ep IN
         w' = [w EXCEPT !.x.wk = IF may THEN FALSE ELSE @,
@@ -168,8 +173,8 @@ Reopened(v) == [v EXCEPT !.x = [@ EXCEPT !.st = "QUEUED", !.gen = @ + 1, !.ep = 
                          !.late = FALSE, !.rd = "tell"]
 Redrive ==
   \/ /\ w.rd = "idle" /\ w.redrives < Redrives /\ MayRedrive
-     /\ w' = IF RedrivePage = "inside" THEN [Reopened(w) EXCEPT !.pages = @ \cup {"redrive"}, !.redrives = @ + 1]
-             ELSE [w EXCEPT !.pages = @ \cup {"redrive"}, !.rd = "write", !.redrives = @ + 1]
+     /\ w' = IF RedrivePage = "inside" THEN [Reopened(w) EXCEPT !.pages = @ \cup {RedriveTo(w.x.gen + 1)}, !.redrives = @ + 1]
+             ELSE [w EXCEPT !.pages = @ \cup {RedriveTo(w.x.gen + 1)}, !.rd = "write", !.redrives = @ + 1]
   \/ w.rd = "write" /\ w' = IF MayRedrive THEN Reopened(w) ELSE [w EXCEPT !.rd = "idle"]
   \/ w.rd = "tell" /\ w' = [Tell(w) EXCEPT !.rd = "idle"]
 RedriverDies == w.rd # "idle" /\ Dies /\ w' = [Died(w) EXCEPT !.rd = "idle"]

@@ -10,8 +10,8 @@ from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE, a_minutely_job, claimed, fired
 from tickwright.domain.attempts import RetryLater
-from tickwright.domain.changes.moves import Release
-from tickwright.domain.executions import Execution
+from tickwright.domain.changes.moves import Expire, Release
+from tickwright.domain.executions import Execution, Reason
 from tickwright.domain.ids import WorkerId
 from tickwright.domain.transitions import State
 from tickwright.loops.watch import WatchLoop
@@ -130,6 +130,31 @@ async def test_a_releaser_that_stands_still_after_its_page_loses_nothing(world: 
     await world.drain()
     await check_all(world)
     assert len(world.runner.starts) == 1
+
+
+@pytest.mark.sem("SEM-JOURNAL-4")
+async def test_what_waits_is_not_expired_by_an_old_hint(world: World) -> None:
+    """No scheduler has taken it off in time, its page is gone, and whoever has the hint dies after its first write.
+
+    Ended there, it would be on no list, and nobody would come for what it owes.
+    """
+    put_off = await waiting(world)
+    await _the_watch_looks(world)
+    assert [entry.ref for page in await world.pages() for entry in page.entries if entry.ref == put_off.ref] == []
+    assert put_off.run_deadline_at is not None
+    world.clock.advance(put_off.run_deadline_at - world.clock.now() + 1)
+    dying = world.a_process(Script(of=Expire, at=1, fate=Fate.CRASH_AFTER))
+
+    with suppress(Crash):
+        await claim(dying, [Wanted(ref=put_off.ref, timeout_ms=1_000)], WorkerId("late"))
+
+    row = await world.only_execution()
+    listed = [entry.ref for page in await world.pages() for entry in page.entries]
+    assert row.wait_key is not None or row.ref in listed
+    await world.drain()
+    row = await world.only_execution()
+    assert (row.state, row.reason, row.owed) == (State.DEAD, Reason.EXPIRED, frozenset())
+    await check_all(world)
 
 
 async def _the_watch_looks(world: World) -> None:

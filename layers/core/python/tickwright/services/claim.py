@@ -142,6 +142,8 @@ async def _refused(kit: Kit, old: Execution | None, now: Instant) -> Over | NotN
     if old.is_terminal:
         await settle(kit, old)
         return Over()
+    if old.wait_key is not None:
+        return Over()  # whoever takes it off the waiting index puts a page before, and sends a hint
     if old.run_deadline_at is not None and old.run_deadline_at <= now and old.lease_until is None:
         await expire(kit, old)
         return Over()
@@ -152,7 +154,7 @@ async def _refused(kit: Kit, old: Execution | None, now: Instant) -> Over | NotN
             return await _held(kit, old, now)
         case State.RETRY:
             assert old.retry_at is not None
-            return Over() if old.wait_key is not None else NotNow(after_ms=max(0, old.retry_at - now))
+            return NotNow(after_ms=max(0, old.retry_at - now))
         case _:
             return Over()  # WAITING: whoever lets it go sends a hint
 

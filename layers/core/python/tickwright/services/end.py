@@ -98,7 +98,11 @@ def _loss(execution: Execution, now: Instant) -> Failure:
 
 
 async def expire(kit: Kit, execution: Execution, reason: Reason = Reason.EXPIRED) -> Outcome[Execution]:
-    """End what has not started by its run deadline, or never can."""
+    """End what has not started by its run deadline, or never can.
+
+    Not what stands on the waiting index: its page may be gone, and off the index nobody would come for what it owes.
+    """
+    assert execution.wait_key is None
     now = kit.clock.now()
     owed, ttl = owed_and_ttl(kit, execution, State.DEAD, now)
     change = Expire(
