@@ -18,6 +18,7 @@ from tickwright.domain.transitions import State
 from tickwright.loops import worker as loops
 from tickwright.ports.queue import Hint
 from tickwright.services import attempt, change_job, leases, resolve
+from tickwright.services import claim as claiming
 from tickwright.services.attempt import Started, Worker
 from tickwright.services.claim import NotNow, Over
 from tickwright.services.keeping import KeptAttempt
@@ -56,6 +57,17 @@ def _dropped_while_taken_off() -> None:
         return repairs.DROP if waits else judge(execution, now, **times)
 
     put(resolve, "judge_present", judged)
+
+
+def _expired_on_the_index() -> None:
+    """An old hint ends a run whose deadline is past, though it stands on the waiting index, and in no journal."""
+    refused = claiming._refused  # noqa: SLF001 - the rule that the plant replaces
+
+    async def ended(kit: Kit, old: Execution | None, now: Instant) -> Over | NotNow:
+        waits = old is not None and not old.is_terminal and old.wait_key is not None
+        return await refused(kit, replace(old, wait_key=None, wait_at=None) if waits and old is not None else old, now)
+
+    put(claiming, "_refused", ended)
 
 
 def _held_tick_forgotten() -> None:
@@ -109,6 +121,7 @@ RELAPSES: Mapping[str, Callable[[], None]] = {
     "doubled-hint-runs-twice": _doubled_hint_runs_twice,
     "waiting-retry-is-claimed": _waiting_retry_is_claimed,
     "dropped-while-taken-off": _dropped_while_taken_off,
+    "expired-on-the-index": _expired_on_the_index,
     "held-tick-forgotten": _held_tick_forgotten,
     "ahead-edit-settles": _ahead_edit_settles,
     "edit-forgets-passed": _edit_forgets_passed,

@@ -47,7 +47,7 @@ SHOWN_BY: Mapping[str, str] = {
     "begins-late": "NoDoubleRun",
 }
 # What no search has met so far: for those the tests of the services and of the domain stand.
-NOT_FOUND = frozenset({"waiting-retry-is-claimed", "dropped-while-taken-off"})
+NOT_FOUND = frozenset({"waiting-retry-is-claimed", "dropped-while-taken-off", "expired-on-the-index"})
 
 
 def _file(plant: str) -> Path:
