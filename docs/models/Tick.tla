@@ -23,6 +23,7 @@ CONSTANTS
   RowWithAdvance,                \* the row of a range is written in A's transaction
   StepsPast,                     \* a tick at or before passedThrough is told of already
   RenewsFirst, RenewRaises,      \* a renewal comes before the decision, and raises the version
+  EditAims,                      \* an edit keeps what is due by the rules of today, not by those of before
   EndedIsLookedAfter,            \* entries of a job that has ENDED are judged like all others
   NewerPageFirst,                \* kept entries stand on a newer page before the old one goes
   TakeOverKeeps,                 \* take-over leaves the pages where they are
@@ -135,9 +136,10 @@ Rewritten(v, h, new, raises) ==
                            !.at = v.head.at, !.pt = v.head.pt])
   ELSE v
 Renew(i) == w.p[i].pc = "renew" /\ w' = Stop(Rewritten(w, w.p[i].h, w.p[i].old, RenewRaises), i)
-\* An edit that counts at once keeps a due tick, else goes on after now and all that was decided: domain/ticks.py.
+\* An edit that counts at once keeps a tick that is due by today's rules, else goes on after now and all that was decided: domain/ticks.py.
 Edited(h) == LET new == [h EXCEPT !.sch = "even", !.dv = @ + 1, !.eff = 0, !.tz = w.rules]
-             IN IF h.next <= w.now /\ ~SwitchDue(h) THEN new ELSE Placed(new, After(new, w.rules, Max({w.now, Through(h)})))
+                 due == IF EditAims /\ ~Stands(h, w.rules) THEN Nearest(h, w.rules) ELSE h.next
+             IN IF due <= w.now /\ ~SwitchDue(h) THEN Placed(new, due) ELSE Placed(new, After(new, w.rules, Max({w.now, Through(h)})))
 EditRead == /\ w.edits < Edits /\ w.api.pc = "idle" /\ w.head.st = "ACTIVE"
   /\ w' = [w EXCEPT !.api = [pc |-> "write", h |-> w.head, new |-> Edited(w.head)], !.edits = @ + 1]
 EditWrite == w.api.pc = "write" /\ w' = [Rewritten(w, w.api.h, w.api.new, TRUE) EXCEPT !.api = [pc |-> "idle", h |-> Born, new |-> Born]]
@@ -235,7 +237,8 @@ FairSpec == Spec /\ Fair
 \* ------------------------------------------------------------------ promises
 Decided == {t \in T : w.g.as[t] # "-"}
 OneExecutionPerTick == \A t \in T : w.g.ran[t] <= 1
-NominalOnce == \A t, u \in Decided : Nominal(t) = Nominal(u) => t = u
+\* Of one version: another has a schedule of its own, which begins when it counts.
+NominalOnce == \A t, u \in Decided : Nominal(t) = Nominal(u) /\ w.g.dv[t] = w.g.dv[u] => t = u
 NoGhostRun == ~w.g.ghost
 NoSupersededRun == ~w.g.off             \* no tick is decided by a plan that an edit has ended
 DecidedOnce == ~w.g.twice

@@ -14,6 +14,9 @@ from tickwright.domain.jobs import Head, JobStatus
 from tickwright.domain.schedules import tzdata_version
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.ports.faults import StoreUnavailable
+from tickwright.services import renew
+from tickwright.services.change_job import edit_job, pause_job, resume_job
+from tickwright.services.jobs import JobView
 from tickwright.services.zone_changes import zone_changes
 
 OLD = "2022.4"
@@ -63,6 +66,67 @@ async def test_what_the_new_rules_make_overdue_is_caught_up(world: World) -> Non
 
     assert [start.scheduled_at for start in world.runner.starts] == [right]
     assert world.runner.starts[0].at - right < 31 * MINUTE
+
+
+NINE = {"cron": "0 9 * * *", "timezone": "America/Mexico_City"}
+
+
+async def a_daily_job_that_was_due_by_old_rules(world: World) -> tuple[Head, Instant]:
+    """Nine was half an hour ago by the old rules, and is in half an hour by the new ones, which nobody has applied."""
+    world.clock.advance_to(from_rfc3339("2027-04-03T20:00:00Z"))
+    job = await world.submit(schedule=NINE)
+    right = from_rfc3339("2027-04-04T15:00:00Z")
+    await aimed_by_old_rules(world, job, Instant(right - HOUR))
+    world.clock.advance_to(Instant(right - 30 * MINUTE))
+    return job, right
+
+
+@pytest.mark.sem("SEM-TZ-1", "SEM-EDIT-1")
+@pytest.mark.parametrize("effective_h", [None, 20])
+async def test_an_edit_keeps_what_is_due_by_the_new_rules(world: World, effective_h: int | None) -> None:
+    """Kept where the old rules had it, nine o'clock would come twice that day."""
+    job, right = await a_daily_job_that_was_due_by_old_rules(world)
+    counts_from = None if effective_h is None else Instant(right + effective_h * HOUR)
+
+    edited = await edit_job(
+        world.kit, TENANT, job.job_id, world.spec(schedule=NINE, payload="new"), job.version, counts_from
+    )
+
+    assert isinstance(edited, JobView)
+    assert edited.head.next_run_at == right
+    await world.drain_until(Instant(right + 2 * HOUR))
+    assert [start.scheduled_at for start in world.runner.starts] == [right]
+
+
+@pytest.mark.sem("SEM-TZ-1", "SEM-PAUSE-1")
+async def test_a_pause_holds_back_what_is_due_by_the_new_rules(world: World) -> None:
+    """Paused before nine and gone on with before nine: nothing was held back, and nine comes once."""
+    job, right = await a_daily_job_that_was_due_by_old_rules(world)
+    await pause_job(world.kit, TENANT, job.job_id, None)
+    world.clock.advance(10 * MINUTE)
+
+    await resume_job(world.kit, TENANT, job.job_id, None)
+
+    await world.drain_until(Instant(right + 2 * HOUR))
+    assert [row.scheduled_at for row in await world.executions()] == [right]
+    assert [start.scheduled_at for start in world.runner.starts] == [right]
+
+
+@pytest.mark.sem("SEM-EDIT-1")
+async def test_a_job_whose_zone_is_gone_can_be_edited(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can say any more when it is due: the edit is what mends it."""
+    job, _right = await a_daily_job_that_was_due_by_old_rules(world)
+
+    def gone(_head: Head) -> None:
+        raise KeyError("no such zone")
+
+    monkeypatch.setattr(renew, "aim_of", gone)
+    spec = world.spec(schedule={"cron": "0 9 * * *", "timezone": "UTC"})
+
+    edited = await edit_job(world.kit, TENANT, job.job_id, spec, job.version)
+
+    assert isinstance(edited, JobView)
+    assert world.telemetry.counts[EventName.TICK_POISONED] == 1
 
 
 @pytest.mark.sem("SEM-TZ-1")

@@ -27,7 +27,7 @@ from tickwright.ports.store import AnyChange, Applied, Refused
 from tickwright.services.hidden import newest_of
 from tickwright.services.jobs import JobView, head_of, unable_to_run, view_of
 from tickwright.services.kit import Kit
-from tickwright.services.renew import switch
+from tickwright.services.renew import aimed, switch
 from tickwright.services.retract import retract
 from tickwright.services.submit import fire_if_near, name_taken
 
@@ -92,7 +92,8 @@ def _paused(kit: Kit, head: Head, now: Instant) -> Head:
 
     A tick that is due and undecided is held back too: resume tells of it, or catches it up.
     """
-    held = None if head.next_run_at is None or head.next_run_at > now else head.next_run_at
+    at = aimed(kit, head).next_run_at
+    held = None if at is None or at > now else at
     return replace(
         _next_version(kit, head),
         status=JobStatus.PAUSED,
@@ -274,7 +275,7 @@ def _edited(kit: Kit, head: Head, definition: Definition, now: Instant) -> Head:
         return new if head.catch_up.on_resume else replace(new, paused_at=now, held=None, settled_through=now)
     schedule = schedule_of(new)
     is_new = is_another(head, schedule)
-    following = edited_next(head, schedule, now, is_new=is_new)
+    following = edited_next(aimed(kit, head), schedule, now, is_new=is_new)
     kept = following is not None and following <= now
     # What an edit ahead of its time has settled for this very schedule stays so.
     settled = Instant(now if is_new else max(now, head.settled_through or 0))
@@ -292,7 +293,8 @@ def _to_be_edited(kit: Kit, head: Head, definition: Definition, effective_from: 
     )
     if head.status is JobStatus.PAUSED:
         return new
-    return due_at(new, edited_next(head, schedule_of(new), kit.clock.now(), is_new=False), buckets=kit.buckets)
+    following = edited_next(aimed(kit, head), schedule_of(new), kit.clock.now(), is_new=False)
+    return due_at(new, following, buckets=kit.buckets)
 
 
 def _renames(head: Head, old: str | None, new: str | None) -> Sequence[AnyChange]:

@@ -34,6 +34,7 @@ from tickwright.services.change_job import editable, wait_refusal
 from tickwright.services.jobs import JobView
 from tickwright.services.kit import Kit
 from tickwright.services.named_calendars import calendars_of_edit
+from tickwright.services.renew import aimed
 from tickwright.services.submit import Submitted, is_over, name_taken
 
 TICKS_SHOWN = 10
@@ -141,7 +142,7 @@ async def preview_edit(
         calendars=calendars,
     )
     previewed = preview_schedule(kit, second, question)
-    before, after = await _both_sides(kit, view.head, edit, now, calendars)
+    before, after = await _both_sides(kit, aimed(kit, view.head), edit, now, calendars)
     return PreviewedEdit(view=view, previewed=previewed, before=before, after=after)
 
 

@@ -13,7 +13,7 @@ from tickwright.domain.events import EventName
 from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.jobs import Head
 from tickwright.domain.outcomes import VERSION_LOST, Refusal
-from tickwright.domain.pending import aimed_anew, is_switch_due, switched
+from tickwright.domain.pending import aim_of, aimed_anew, is_switch_due, switched
 from tickwright.ports.store import AnyChange, Applied
 from tickwright.services.kit import Kit
 
@@ -30,6 +30,19 @@ async def renewed(kit: Kit, head: Head) -> Head | None:
         became = "" if written.next_run_at is None else to_rfc3339(written.next_run_at)
         kit.emit(EventName.JOB_AIMED_ANEW, jobId=head.job_id, was=to_rfc3339(written.aimed_from.was), now=became)
     return written
+
+
+def aimed(kit: Kit, head: Head) -> Head:
+    """The head where today's zone rules want it, for a change of the job: what is due by those is kept or held back.
+
+    Kept where older rules had it, a local time would come twice. Where its schedule cannot be evaluated any more it is
+    due as it stands, and an edit is what mends it.
+    """
+    try:
+        return replace(head, next_run_at=aim_of(head))
+    except Exception as fault:  # noqa: BLE001 - whatever a schedule without its zone raises (B094)
+        kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault=type(fault).__name__)
+        return head
 
 
 def _unless_lost(kit: Kit, head: Head, changed: Head | Refusal | None) -> Head | None:
