@@ -11,16 +11,29 @@ from infra.door_settings import DomainSettings, WafSettings
 from infra.function_settings import ReleaseSettings
 from infra.lane_settings import Pollers
 from infra.settings import STAGES
-from infra.table_settings import WarmThroughput
+from infra.table_settings import Capacity, Provisioned, Units, WarmThroughput
 
 _PROD = STAGES["prod"]
 _ACCOUNT = "eu-central-1:123456789012"
+
+_BUSY = Capacity(reads=Units(least=500, most=40_000), writes=Units(least=1_000, most=20_000))
+_PROVISIONED = Provisioned(
+    jobs=_BUSY,
+    due=_BUSY,
+    executions=_BUSY,
+    seldom=Capacity(reads=Units(least=50, most=40_000), writes=Units(least=100, most=20_000)),
+)
 
 # Lanes that must not wait have pollers of their own, of 200 invocations each: together what the worker has reserved.
 EVERYTHING = replace(
     _PROD,
     stage="everything",
-    tables=replace(_PROD.tables, customer_key=True, warm=WarmThroughput(read_units=40_000, write_units=20_000)),
+    tables=replace(
+        _PROD.tables,
+        customer_key=True,
+        warm=WarmThroughput(read_units=40_000, write_units=20_000),
+        provisioned=_PROVISIONED,
+    ),
     api_gateway=replace(
         _PROD.api_gateway,
         domain=DomainSettings(

@@ -16,7 +16,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infra.stage_settings import Settings
-from infra.table_settings import TableSettings
+from infra.table_settings import Capacity, Provisioned, TableSettings, Units
 
 JOBS, EXECUTIONS, JOURNAL, CONTROL = "Jobs", "Executions", "Journal", "Control"
 DUE, TENANT, WAITING, ATTENTION = "due", "tenant", "waiting", "attention"
@@ -29,7 +29,7 @@ class _Table:
     name: str
     keys: tuple[str, str]
     ttl: str | None = None
-    # Whether it takes the writes of each tick, and so is worth warming.
+    # Whether it takes the writes of each tick, and so is worth warming and may be provisioned.
     busy: bool = False
     indexes: tuple["_Index", ...] = ()
 
@@ -144,7 +144,7 @@ class DataStack(cdk.Stack):
         )
 
     def _table(self, table: _Table) -> dynamodb.TableV2:
-        settings = self._settings if table.busy else replace(self._settings, warm=None)
+        settings = self._settings if table.busy else replace(self._settings, warm=None, provisioned=None)
         partition, sort = table.keys
         made = dynamodb.TableV2(
             self,
@@ -154,7 +154,7 @@ class DataStack(cdk.Stack):
             sort_key=dynamodb.Attribute(name=sort, type=_TEXT),
             time_to_live_attribute=table.ttl,
             global_secondary_indexes=[_index(index, settings) for index in table.indexes],
-            billing=_billing(settings),
+            billing=_billing(table.name, settings),
             warm_throughput=_warm(settings),
             encryption=dynamodb.TableEncryptionV2.dynamo_owned_key(),
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
@@ -185,16 +185,41 @@ def _index(index: _Index, settings: TableSettings) -> dynamodb.GlobalSecondaryIn
         partition_key=dynamodb.Attribute(name=index.partition, type=_TEXT),
         sort_key=dynamodb.Attribute(name=sort, type=sort_type),
         projection_type=index.projection,
-        max_read_request_units=settings.read_units_max,
-        max_write_request_units=settings.write_units_max,
         warm_throughput=_warm(settings) if index.busy else None,
+        **_throughput(index.name, settings),
         **optional,
     )
 
 
-def _billing(settings: TableSettings) -> dynamodb.Billing:
-    return dynamodb.Billing.on_demand(
-        max_read_request_units=settings.read_units_max, max_write_request_units=settings.write_units_max
+def _billing(table: str, settings: TableSettings) -> dynamodb.Billing:
+    if settings.provisioned is None:
+        return dynamodb.Billing.on_demand(**_throughput(table, settings))
+    return dynamodb.Billing.provisioned(**_throughput(table, settings))
+
+
+def _throughput(name: str, settings: TableSettings) -> dict[str, Any]:
+    """Of a table or an index: what it may take at most, or between what it is scaled, each by itself."""
+    if settings.provisioned is None:
+        return {
+            "max_read_request_units": settings.read_units_max,
+            "max_write_request_units": settings.write_units_max,
+        }
+    capacity, percent = _capacity(name, settings.provisioned), settings.provisioned.used_percent
+    return {"read_capacity": _scaled(capacity.reads, percent), "write_capacity": _scaled(capacity.writes, percent)}
+
+
+def _capacity(name: str, provisioned: Provisioned) -> Capacity:
+    named = {JOBS: provisioned.jobs, DUE: provisioned.due, EXECUTIONS: provisioned.executions}
+    return named.get(name, provisioned.seldom)
+
+
+def _scaled(units: Units, used_percent: int) -> dynamodb.Capacity:
+    """CloudFormation takes a table over from on demand with the seed, and refuses to without."""
+    return dynamodb.Capacity.autoscaled(
+        min_capacity=units.least,
+        max_capacity=units.most,
+        seed_capacity=units.least,
+        target_utilization_percent=used_percent,
     )
 
 
