@@ -13,6 +13,8 @@ COLD_READ_UNITS, COLD_WRITE_UNITS = 12_000, 4_000
 RECOVERY_DAYS_MIN, RECOVERY_DAYS_MAX = 1, 35
 # How full Application Auto Scaling may be told to keep what it scales of DynamoDB.
 USED_PERCENT_MIN, USED_PERCENT_MAX = 20, 90
+# The indexes that no plain execution writes.
+SELDOM = ("tenant", "waiting", "attention")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,23 @@
 """Tables that are provisioned: which of them, with what for each index, and that nobody gets it who has not asked."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from infra.context import ROOT
 from infra.policy.checks import TABLE
 from infra.policy.templates import Templates
 from infra.required import SettingRefused
 from infra.settings import STAGES
 from infra.table_settings import Capacity, Provisioned, TableSettings, Units, WarmThroughput
 from tests.infra.conftest import Synthesise
-from tools.cost.standing import counts_of
+from tools.cost import measured, sizing
+from tools.cost.load import Load
+from tools.cost.tables import SMALL
 
 DEV, PROD = STAGES["dev"], STAGES["prod"]
 
@@ -132,12 +136,6 @@ def test_warm_throughput_goes_with_it(synthesise: Synthesise) -> None:
     assert warm == {"Jobs", "Executions"}
 
 
-def test_each_capacity_that_is_scaled_is_four_alarms(provisioned: Templates, dev: Templates) -> None:
-    """Of two tables and their four indexes, reads and writes; no template shows them, and each is paid for."""
-    assert counts_of(provisioned)["capacityAlarms"] == 4 * 2 * (2 + 4)
-    assert counts_of(dev)["capacityAlarms"] == 0
-
-
 # --- what is refused ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("change", "told"),
@@ -179,3 +177,19 @@ def test_a_maximum_of_what_is_on_demand_may_be_below_what_is_warm(synthesise: Sy
     templates = synthesise(replace(PROD, tables=bounded))
 
     assert '"MaxWriteRequestUnits": 1000' in json.dumps(tables_of(templates)["Control"])
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+PAGE = (ROOT / "docs" / "capacity.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_carries_the_load_above_it() -> None:
+    """As it would be pasted: its average lies between what is there at night and what is by day."""
+    (block,) = re.findall(r"```python\nprovisioned = (.*?)\n```", PAGE, re.DOTALL)
+    names = {each.__name__: each for each in (Provisioned, Capacity, Units)}
+    example = eval(block, names)  # noqa: S307 - the lines of the page
+
+    for taken in sizing.taken(Load(executions_a_day=SMALL), measured.read()):
+        given = getattr(example, taken.where)
+        assert given.writes.least < taken.write_units < given.writes.most
+        assert given.reads.least < taken.read_units < given.reads.most

@@ -11,6 +11,8 @@ import pytest
 
 from infra.policy.templates import Templates
 from infra.settings import LANES, STAGES
+from infra.stacks.data import DUE, INDEXES
+from infra.table_settings import SELDOM, Capacity, Provisioned, Units
 from tests.bench.sizes import size_of
 from tickwright.adapters.telemetry.metrics import OF_BUCKETS, OF_PLACES
 from tickwright.domain import limits
@@ -28,6 +30,12 @@ IDLE_MOST = 30.0
 def row(**tables_of: Mapping[str, float]) -> dict[str, Any]:
     """A measurement of one execution."""
     return {"tables": tables_of, "sqsRequests": 0.4, "retries": 1, "runS": 45}
+
+
+def replace_row(record: Record, name: str, **tables_of: Mapping[str, float]) -> Record:
+    """The same, with other tables measured besides."""
+    found = record.rows[name]
+    return Record({**record.rows, name: {**found, "tables": {**found["tables"], **tables_of}}})
 
 
 MADE_UP = Record(
@@ -94,6 +102,16 @@ def test_provisioned_capacity_pays_where_it_is_used() -> None:
     assert all(more > less for less, more in pairwise(paid))
     assert paid[0] < on_demand / 3
     assert paid[2] > on_demand
+
+
+def test_pages_of_the_journal_are_paid_for_on_demand_either_way() -> None:
+    """It stays so where jobs and executions are provisioned: a tenth of a unit at 62.5 cents a million, full or not."""
+    journal = replace_row(MADE_UP, "units.plain", journal={"put_item": 0.1})
+    load = replace(LOAD, mode=Mode.PROVISIONED, utilisation=0.01, retries=0)
+
+    with_pages, without = (bill(load, record)[0].dollars for record in (journal, MADE_UP))
+
+    assert with_pages - without == pytest.approx(30 * 0.1 * 0.625)
 
 
 def test_hints_that_travel_alone_cost_three_requests() -> None:
@@ -269,6 +287,36 @@ def test_custom_metrics_are_paid_for_where_somebody_writes_while_nothing_runs() 
     assert idle.custom_metrics(STAGES["prod"]) == (1, services)
 
 
+CAPACITY = Capacity(reads=Units(least=10, most=99), writes=Units(least=100, most=999))
+PROVISIONED = Provisioned(jobs=CAPACITY, due=CAPACITY, executions=CAPACITY, seldom=CAPACITY)
+
+
+def test_what_is_provisioned_is_paid_for_while_nothing_runs() -> None:
+    """The least of two tables and four indexes, by the hour; of what is used, that of the other tables alone."""
+    stage = replace(STAGES["prod"], tables=replace(STAGES["prod"].tables, provisioned=PROVISIONED))
+
+    lines = {line.what: line for line in idle.idle_lines(stage, RECORD)}
+
+    assert lines["DynamoDB, provisioned"].dollars == pytest.approx(730 * 6 * (100 * 0.00065 + 10 * 0.00013))
+    assert lines["DynamoDB: alarms of scaling"].dollars == pytest.approx(4 * 2 * 6 * 0.1)
+    assert lines["DynamoDB reads"].how == "1943 RU a minute"
+    assert lines["DynamoDB writes"].how == "354.7 WU a minute, 16 buckets"
+
+
+def test_the_pages_say_what_scaling_costs_and_where_provisioned_capacity_begins_to_pay() -> None:
+    """Four alarms of each of twelve capacities; full by three tenths it costs what it replaces."""
+    alarms = f"${4 * 12 * prices.of(prices.Item.ALARM):.2f} a month"
+    even = prices.of(prices.Item.WRITE_HOUR) / 3_600 / prices.of(prices.Item.WRITE)
+
+    assert all(alarms in (page.PAGE.parent / name).read_text("utf-8") for name in ("capacity.md", "deploy.md"))
+    assert 0.28 < even < 0.3
+
+
+def test_what_is_seldom_written_is_each_index_but_the_due_index() -> None:
+    """Whose number is in the price."""
+    assert sorted(SELDOM) == sorted({index for indexes in INDEXES.values() for index in indexes} - {DUE})
+
+
 # --- sizing -----------------------------------------------------------------------------------------------------
 def test_a_herd_asks_for_as_much_as_its_writes() -> None:
     """100,000 within the look-ahead: 20,000 decisions a second, and 40,000 writes of the index."""
@@ -277,6 +325,35 @@ def test_a_herd_asks_for_as_much_as_its_writes() -> None:
     assert asked["jobs, index due"].writes_a_second == 40_000
     assert asked["jobs, index due"].partitions == 40
     assert sizing.places_for(100_000, run_s=1, start_within_s=10) == 9_091
+
+
+def test_each_table_and_index_takes_its_share_of_a_load() -> None:
+    """Of 100 a second: a decision and its two of the index, an insert, a claim and an end, and two heartbeats each."""
+    load = Load(executions_a_day=8_640_000, run_s=40, retries=0)
+
+    taken = {each.where: each for each in sizing.taken(load, RECORD)}
+
+    writes = {where: round(each.writes) for where, each in taken.items()}
+    assert writes == {"jobs": 100, "due": 200, "executions": 500, "seldom": 0}
+    assert taken["executions"].write_units == 715
+    assert taken["executions"].reads == pytest.approx(100)
+    assert all(each.reads > 0 for each in taken.values())
+
+
+def test_an_index_of_deaths_keeps_up_when_each_one_dies() -> None:
+    """Half of them by its capacity, the other half for five minutes by what it has not used in the five before."""
+    taken = {each.where: each for each in sizing.taken(Load(executions_a_day=8_640_000), RECORD)}
+
+    assert taken["seldom"].write_units == 50
+
+
+def test_the_shares_of_tables_and_indexes_are_the_whole() -> None:
+    """But for the pages of the journal, which is not provisioned."""
+    load = Load(executions_a_day=8_640_000)
+
+    shared = sum(each.writes for each in sizing.taken(load, RECORD))
+
+    assert shared == pytest.approx(100 * (units_of(load, RECORD) - units_of(load, RECORD, "journal")).writes)
 
 
 def test_buckets_follow_the_fires() -> None:
@@ -309,3 +386,4 @@ def test_the_command_tells_programs_the_same(capsys: pytest.CaptureFixture[str])
 
     assert first["dollarsAMonth"] == pytest.approx(total(bill(LOAD, RECORD)), abs=0.01)
     assert len(told["others"]) == len(rivals(LOAD))
+    assert [each["where"] for each in told["provisioned"]] == ["jobs", "due", "executions", "seldom"]

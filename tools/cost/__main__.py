@@ -23,6 +23,7 @@ from tools.cost.load import LAMBDA_RUN_S_MAX, Load, bill, total
 from tools.cost.measured import Record
 from tools.cost.prices import DATE, REGION
 from tools.cost.rivals import rivals
+from tools.cost.sizing import taken
 
 # A thousand times the largest installation that was reckoned with; a day; what a job may ask for; what SQS hands out.
 EXECUTIONS_MAX, DAY_S, ATTEMPTS_MAX, BATCH_MAX = 500_000_000_000, 86_400, 100, 10
@@ -107,6 +108,7 @@ def _bill(asked: argparse.Namespace) -> int:
         return 0
     print(f"{asked.executions:,} executions a day, US dollars a month, {REGION}, prices of {DATE}\n")
     print(tables.bills(loads, record), end="\n\n")
+    print(tables.provisioned(load, record), end="\n\n")
     print(tables.others(load))
     if load.run_s > LAMBDA_RUN_S_MAX:
         print(f"\nAn attempt on Lambda ends after {LAMBDA_RUN_S_MAX} s: such runs have a bill on Fargate alone.")
@@ -128,6 +130,7 @@ def _as_json(load: Load, loads: dict[str, Load], record: Record) -> dict[str, An
             name: {"dollarsAMonth": round(total(lines), 2), "lines": [asdict(line) for line in lines]}
             for name, lines in columns.items()
         },
+        "provisioned": [asdict(each) for each in taken(load, record)],
         "others": [asdict(rival) for rival in rivals(load)],
     }
 

@@ -9,6 +9,8 @@ from enum import Enum
 
 from infra.fleet_settings import ServiceSettings
 from infra.settings import Settings
+from infra.table_settings import SELDOM, Provisioned
+from tools.cost.load import ON_DEMAND_TABLES
 from tools.cost.measured import IdleMinute, Record
 from tools.cost.prices import HOURS_A_MONTH, MINUTES_A_MONTH, SPOT_SHARE_OF_PRICE, Item, of
 
@@ -19,6 +21,9 @@ _POLLERS, _POLLS_A_MINUTE = 5, 3
 # A custom metric is paid for the hours in which something was written to it. While nothing runs that is done by the
 # schedulers (BucketsServed), and by the machines of each service (PlacesTaken): all others say what happens.
 _METRICS_OF_SCHEDULERS, _METRICS_OF_SERVICE = 1, 1
+
+# Application Auto Scaling makes so many of each capacity: two on what is used of it, two on what is provisioned.
+_ALARMS_OF_CAPACITY = 4
 
 
 class Part(Enum):
@@ -45,7 +50,7 @@ def idle_lines(settings: Settings, record: Record) -> tuple[IdleLine, ...]:
     return (
         _function(settings, minute, "scheduler", "jobs start on their second; nothing else starts them"),
         _function(settings, minute, "watch", "what a dead process left is found within two minutes"),
-        *_store(minute),
+        *_store(settings, minute),
         IdleLine(
             "EventBridge rules",
             f"{sum(minute.woken.values()):g} invocations a minute",
@@ -80,19 +85,50 @@ def _function(settings: Settings, minute: IdleMinute, name: str, buys: str) -> I
     return IdleLine(f"Lambda, {name}", how, gb_s * of(Item.LAMBDA_GB_S) + invoked, buys)
 
 
-def _store(minute: IdleMinute) -> tuple[IdleLine, IdleLine]:
+def _store(settings: Settings, minute: IdleMinute) -> tuple[IdleLine, ...]:
+    provisioned = settings.tables.provisioned
+    if provisioned is None:
+        looks = "the looks at the due index, the waiting index, the journal, the leases"
+        return _on_demand(minute, (minute.writes, minute.reads), looks)
+    others = minute.of_tables(*ON_DEMAND_TABLES)
+    return (*_on_demand(minute, others, "the looks at the journal and the leases"), *_provisioned(provisioned))
+
+
+def _on_demand(minute: IdleMinute, units: tuple[float, float], looks: str) -> tuple[IdleLine, IdleLine]:
+    writes, reads = units
     return (
         IdleLine(
             "DynamoDB writes",
-            f"{minute.writes:g} WU a minute, {minute.buckets} buckets",
-            minute.writes * MINUTES_A_MONTH * of(Item.WRITE),
+            f"{writes:g} WU a minute, {minute.buckets} buckets",
+            writes * MINUTES_A_MONTH * of(Item.WRITE),
             "leases: one scheduler a bucket, taken over when it is silent",
         ),
         IdleLine(
             "DynamoDB reads",
-            f"{minute.reads:g} RU a minute",
-            minute.reads * MINUTES_A_MONTH * of(Item.READ),
-            "the looks at the due index, the waiting index, the journal, the leases",
+            f"{reads:g} RU a minute",
+            reads * MINUTES_A_MONTH * of(Item.READ),
+            looks,
+        ),
+    )
+
+
+def _provisioned(provisioned: Provisioned) -> tuple[IdleLine, IdleLine]:
+    """The least of each table and each index, and what scales its reads and its writes."""
+    each = (provisioned.jobs, provisioned.due, provisioned.executions, *(provisioned.seldom for _ in SELDOM))
+    writes, reads = sum(one.writes.least for one in each), sum(one.reads.least for one in each)
+    alarms = _ALARMS_OF_CAPACITY * 2 * len(each)
+    return (
+        IdleLine(
+            "DynamoDB, provisioned",
+            f"{writes} write and {reads} read units",
+            (writes * of(Item.WRITE_HOUR) + reads * of(Item.READ_HOUR)) * HOURS_A_MONTH,
+            "jobs and executions, used or not",
+        ),
+        IdleLine(
+            "DynamoDB: alarms of scaling",
+            f"on {alarms} metrics",
+            alarms * of(Item.ALARM),
+            "capacity is added, and taken away",
         ),
     )
 

@@ -24,6 +24,8 @@ LAMBDA_RUN_S_MAX = 840
 ITEM_OVERHEAD_BYTES = 100
 # A line of the metric of dispatch lag, which a batch of claims writes (adapters/telemetry/metrics.py); less than this.
 METRIC_LINE_BYTES = 400
+# These stay on demand where the others are provisioned (infra/table_settings.py).
+ON_DEMAND_TABLES = ("journal", "control")
 # Sending, receiving and deleting a hint alone, where nothing else is there to share a request with.
 REQUESTS_ALONE = 3
 
@@ -98,9 +100,9 @@ class Line:
     dollars: float
 
 
-def units_of(load: Load, record: Record) -> Units:
-    """Of one execution of this load."""
-    costs = record.execution()
+def units_of(load: Load, record: Record, *tables: str) -> Units:
+    """Of one execution of this load; of these tables alone where any is named."""
+    costs = record.execution(*tables)
     beats = math.floor(load.run_s / HEARTBEAT_S) * load.attempts
     return costs.plain + costs.retry.times(load.retries) + costs.heartbeat.times(beats)
 
@@ -108,7 +110,8 @@ def units_of(load: Load, record: Record) -> Units:
 def bill(load: Load, record: Record) -> tuple[Line, ...]:
     """A month of it, without what the installation costs idle."""
     units = units_of(load, record)
-    return (*_store(load, units), _queue(load, units), *_workers(load), *_kept(load, record), _metrics(load))
+    unscaled = units_of(load, record, *ON_DEMAND_TABLES)
+    return (*_store(load, units, unscaled), _queue(load, units), *_workers(load), *_kept(load, record), _metrics(load))
 
 
 def total(lines: tuple[Line, ...]) -> float:
@@ -116,11 +119,14 @@ def total(lines: tuple[Line, ...]) -> float:
     return sum(line.dollars for line in lines)
 
 
-def _store(load: Load, units: Units) -> tuple[Line, Line]:
+def _store(load: Load, units: Units, unscaled: Units) -> tuple[Line, Line]:
     write, read = _unit_prices(load)
+    scaled = units - unscaled
+    writes = scaled.writes * write + unscaled.writes * of(Item.WRITE)
+    reads = scaled.reads * read + unscaled.reads * of(Item.READ)
     return (
-        Line(f"DynamoDB writes, {load.mode.value}", f"{units.writes:.2f} WU", load.a_month * units.writes * write),
-        Line(f"DynamoDB reads, {load.mode.value}", f"{units.reads:.2f} RU", load.a_month * units.reads * read),
+        Line(f"DynamoDB writes, {load.mode.value}", f"{units.writes:.2f} WU", load.a_month * writes),
+        Line(f"DynamoDB reads, {load.mode.value}", f"{units.reads:.2f} RU", load.a_month * reads),
     )
 
 

@@ -17,6 +17,7 @@ _READS = frozenset({"get_item", "batch_get_item", "query"})
 _BY_THE_HOUR = "control"
 _LOOKS = frozenset({("jobs", "query"), ("executions", "query")})
 HEARTBEAT_S = 15
+_SECONDS_A_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,17 @@ class IdleMinute:
     reads: float
     awake_s: Mapping[str, float]
     woken: Mapping[str, float]
+    tables: Mapping[str, Mapping[str, float]]
+
+    def of_tables(self, *tables: str) -> tuple[float, float]:
+        """Writes and reads of these alone."""
+        found = [pair for table in tables for pair in self.tables[table].items()]
+        reads = sum(units for operation, units in found if operation in _READS)
+        return sum(units for _, units in found) - reads, reads
+
+    def looks_a_second(self, table: str) -> float:
+        """Reads of a table's indexes for each bucket."""
+        return self.tables[table]["query"] / _SECONDS_A_MINUTE / self.buckets
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +85,9 @@ class Record:
 
     rows: Mapping[str, Mapping[str, Any]]
 
-    def execution(self) -> Execution:
-        """Of the three kinds of `make bench-units`."""
-        plain, retried, long = (_units(self.rows[f"units.{kind}"]) for kind in ("plain", "retries", "long"))
+    def execution(self, *tables: str) -> Execution:
+        """Of the three kinds of `make bench-units`; of these tables alone where any is named."""
+        plain, retried, long = (_units(self.rows[f"units.{kind}"], tables) for kind in ("plain", "retries", "long"))
         more, beats = self.rows["units.retries"]["retries"], self.rows["units.long"]["runS"] // HEARTBEAT_S
         beat = (long - plain).times(1 / beats)
         return Execution(
@@ -95,6 +107,7 @@ class Record:
             reads=row["readUnits"],
             awake_s=row["awakeS"],
             woken=row["woken"],
+            tables=row["tables"],
         )
 
     def standing(self, stage: str) -> Mapping[str, int]:
@@ -112,12 +125,12 @@ def read(path: Path = FILE) -> Record:
     return Record(json.loads(path.read_text(encoding="utf-8")))
 
 
-def _units(row: Mapping[str, Any]) -> Units:
+def _units(row: Mapping[str, Any], tables: tuple[str, ...]) -> Units:
     pairs = [
         (operation, units)
         for table, operations in row["tables"].items()
         for operation, units in operations.items()
-        if table != _BY_THE_HOUR and (table, operation) not in _LOOKS
+        if table != _BY_THE_HOUR and (table, operation) not in _LOOKS and (not tables or table in tables)
     ]
     return Units(
         writes=sum(units for operation, units in pairs if operation not in _READS),

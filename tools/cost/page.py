@@ -24,6 +24,7 @@ BLOCKS: Mapping[str, Callable[[Record], str]] = MappingProxyType(
         "bill-large": lambda record: tables.bills(tables.variants(tables.LARGE), record),
         "others-small": lambda _: tables.others(Load(executions_a_day=tables.SMALL)),
         "others-large": lambda _: tables.others(Load(executions_a_day=tables.LARGE)),
+        "provisioned": lambda record: tables.provisioned(Load(executions_a_day=tables.SMALL), record),
         "idle-dev": tables.idle_dev,
         "idle-prod": tables.idle_prod,
         "storage": tables.stored,

@@ -4,9 +4,10 @@ Pure arithmetic over what was measured and what AWS allows. Must not know prices
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tools.cost.load import ITEM_OVERHEAD_BYTES, SECONDS_A_DAY, Load, runs_at_once
+from infra.settings import STAGES
+from tools.cost.load import ITEM_OVERHEAD_BYTES, SECONDS_A_DAY, Load, runs_at_once, units_of
 from tools.cost.measured import HEARTBEAT_S, Record
 from tools.cost.prices import Item, of
 
@@ -22,6 +23,9 @@ LOOKAHEAD_S = 5
 _READ_BYTES, _EVENTUALLY = 4_096, 0.5
 # Hints of a standard queue that may be in flight.
 IN_FLIGHT_MAX = 120_000
+# DynamoDB keeps what was not used in five minutes. An index at rest takes twice its capacity for as long, and more is
+# provisioned by then.
+_BURST_MAKES_UP = 2
 # What an account has until it is raised.
 TABLE_WRITES_DEFAULT = 40_000
 CONCURRENCY_DEFAULT = 1_000
@@ -81,6 +85,40 @@ def buckets(fires_a_second: float, record: Record, *, held: int) -> Buckets:
         heads_a_look=found,
         read_units_a_second=read * held,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a load takes of a table or an index a second, on average, and what is provisioned for that."""
+
+    where: str
+    writes: float
+    reads: float
+    write_units: int
+    read_units: int
+
+
+def taken(load: Load, record: Record) -> tuple[Taken, ...]:
+    """Of what `tables.provisioned` names, in its order: plain executions, and looks of prod's schedulers and watch."""
+    rate, prod = load.a_second, STAGES["prod"]
+    held = max(prod.buckets, math.ceil(rate / FIRES_A_BUCKET_PLANNED))
+    looks = {table: record.idle(prod.stage).looks_a_second(table) * held for table in ("jobs", "executions")}
+    jobs, executions = (units_of(load, record, table).times(rate) for table in ("jobs", "executions"))
+    moved = INDEX_WRITES_A_FIRE * rate
+    due_reads = looks["jobs"] + buckets(rate, record, held=held).read_units_a_second
+    # A death is one unit of the attention index.
+    deaths = math.ceil(rate / _BURST_MAKES_UP)
+    return (
+        _taken(load, "jobs", jobs.writes - moved, jobs.reads),
+        _taken(load, "due", moved, due_reads),
+        _taken(load, "executions", executions.writes, executions.reads),
+        replace(_taken(load, "seldom", 0, looks["executions"]), write_units=deaths),
+    )
+
+
+def _taken(load: Load, where: str, writes: float, reads: float) -> Taken:
+    write_units, read_units = (math.ceil(units / load.utilisation) for units in (writes, reads))
+    return Taken(where, writes, reads, write_units, read_units)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 Must not know prices. It synthesises, which takes Node and some seconds; the counts are noted in measured.json.
 """
 
-import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +16,8 @@ from infra.settings import Settings
 
 _ALARM = "AWS::CloudWatch::Alarm"
 _SCALING = "AWS::ApplicationAutoScaling::ScalingPolicy"
-_TABLE = "AWS::DynamoDB::GlobalTable"
 # Application Auto Scaling makes them of each target that it tracks: to scale out by, and to scale in.
 _ALARMS_OF_TARGET = 2
-# Of a capacity of DynamoDB it makes two more, on what is provisioned.
-_ALARMS_OF_CAPACITY = 4
 
 
 def count(settings: Settings) -> Mapping[str, int]:
@@ -43,7 +39,6 @@ def counts_of(templates: Templates) -> Mapping[str, int]:
         "alarms": len(alarms),
         "alarmMetrics": sum(_metrics(alarm) for alarm in alarms),
         "scalingMetrics": _ALARMS_OF_TARGET * sum(_metrics(each) for each in tracked),
-        "capacityAlarms": _ALARMS_OF_CAPACITY * sum(_scaled(table) for _, table in templates.of_type(_TABLE)),
         "dashboards": _number(templates, "AWS::CloudWatch::Dashboard"),
         "secrets": _number(templates, "AWS::SecretsManager::Secret"),
         "functions": _number(templates, "AWS::Lambda::Function"),
@@ -59,8 +54,3 @@ def _number(templates: Templates, kind: str) -> int:
 def _metrics(alarm: Mapping[str, Any]) -> int:
     """How many an alarm, or a target, is paid for: its own, or all those that its arithmetic names."""
     return 1 if "MetricName" in alarm else sum("MetricStat" in query for query in alarm["Metrics"])
-
-
-def _scaled(table: Mapping[str, Any]) -> int:
-    """How many capacities of a table are scaled, reads and writes of itself and of each index."""
-    return json.dumps(table).count('CapacityAutoScalingSettings"')

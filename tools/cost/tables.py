@@ -109,6 +109,23 @@ def bills(loads: dict[str, Load], record: Record) -> str:
     return table(("a month of 30 days", *columns), rows)
 
 
+def provisioned(load: Load, record: Record) -> str:
+    """What `tables.provisioned` would have to be for the average of a load."""
+    rows = [
+        (
+            f"`{each.where}`",
+            f"{each.writes:,.0f}",
+            f"{each.reads:,.0f}",
+            f"{each.write_units:,}",
+            f"{each.read_units:,}",
+        )
+        for each in sizing.taken(load, record)
+    ]
+    full = f"{100 * load.utilisation:g} % full"
+    heads = ("`tables.provisioned`", "writes a second", "reads a second", f"write units, {full}", f"read units, {full}")
+    return table(heads, rows)
+
+
 def others(load: Load) -> str:
     """What others ask for as many."""
     rows = [(each.name, each.how, dollars(each.dollars), each.without) for each in rivals(load)]
