@@ -66,6 +66,23 @@ def test_a_key_is_its_tenants_alone(installation: Installation, capsys: pytest.C
 
 
 @pytest.mark.slow
+def test_keys_and_tenants_are_listed_without_a_tenant(
+    installation: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever looks after an installation need not know their names; no secret is shown."""
+    keys("make", "--tenant", "umbrella")
+    secret = capsys.readouterr().out.strip()
+
+    statuses = (keys("list"), main(["tenants", "list", "--stage", STAGE]))
+
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (key, tenant) = (line for line in lines if line[0] == "umbrella")
+    assert statuses == (0, 0)
+    assert (key[2], tenant[1:4], tenant[4]) == ("valid", ["there", "1", "1"], key[3])
+    assert secret not in str(lines)
+
+
+@pytest.mark.slow
 def test_an_installation_that_is_not_there_is_named(
     installation: Installation, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,8 @@
 """The operator's commands on a tenant that is being deleted, or was: played to their end, on a clock that jumps."""
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, cast
 
 import pytest
@@ -12,19 +13,27 @@ from tests.recovery.test_moving import exported
 from tests.support.builders import TENANT
 from tests.support.steps import MINUTE
 from tickwright.api.keys import make_key
+from tickwright.domain.ids import TenantId
+from tickwright.domain.instants import to_rfc3339
 from tickwright.domain.tenants import Scope
 from tickwright.operator.__main__ import parser
 from tickwright.operator.deletions import is_being_deleted
-from tickwright.operator.keys import BEING_DELETED
+from tickwright.operator.keys import BEING_DELETED, UNREADABLE
 from tickwright.operator.tenants import LEFT_OUT
 from tickwright.ports.whole import Whole
 from tickwright.services.delete_tenant import Stage
-from tickwright.services.keys import keys_of
+from tickwright.services.keys import key_id, keys_of
 from tickwright.services.kit import Kit
 from tickwright.wiring.operator import Installed
 
 pytestmark = pytest.mark.sem("SEM-TENANT-2")
 DELETE = ("tenants", "delete", "--really", TENANT)
+
+
+class Later(Enum):
+    """Of a version after this one."""
+
+    SCOPE = "tenants:read"
 
 
 @dataclass
@@ -37,7 +46,12 @@ class Found:
 
 async def done(place: Place, *words: str) -> int:
     """One command."""
-    asked = parser().parse_args([*words[:2], "--stage", "s", "--tenant", TENANT, *words[2:]])
+    return await told(place, *words[:2], "--tenant", TENANT, *words[2:])
+
+
+async def told(place: Place, *words: str) -> int:
+    """One command, of all tenants unless one is named."""
+    asked = parser().parse_args([*words[:2], "--stage", "s", *words[2:]])
     return int(await asked.command.does(cast("Installed", Found(place.world.kit, place.whole)), asked))
 
 
@@ -201,3 +215,50 @@ async def test_the_command_waits_to_the_end_and_does_it_once(
     said = capsys.readouterr()
     assert "Say --again" in said.err
     assert said.out.count("gone: ") == 2
+
+
+async def test_a_list_of_tenants_says_which_are_being_deleted(
+    installations: Installations, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And of all tenants' keys whose each is; neither says more of a key than its name."""
+    place = installations.first
+    await furnished(place, TENANT)
+    secret, key = await make_key(place.world.kit, TenantId("globex"), scopes=frozenset(Scope), label="for reports")
+    await passed(place)
+    capsys.readouterr()
+
+    listed = await told(place, "tenants", "list")
+    tenants = capsys.readouterr().out
+    listed_keys = await told(place, "keys", "list")
+    keys = capsys.readouterr().out
+
+    made = to_rfc3339(key.created_at)
+    assert (listed, listed_keys) == (0, 0)
+    rows = [line.split() for line in tenants.splitlines()]
+    assert [row[:2] for row in rows] == [[TENANT, "being_deleted"], ["globex", "there"]]
+    deletion = await place.whole.deletion(TENANT)
+    assert deletion is not None
+    assert rows[0][5] == to_rfc3339(deletion.asked_at)
+    assert rows[1][2:] == ["1", "1", made, "-"]
+    (line,) = [line for line in keys.splitlines() if line.startswith("globex")]
+    assert line.split()[:5] == ["globex", key_id(key), "valid", made, "-"]
+    assert len(keys.splitlines()) == int(rows[0][2]) + 1
+    assert not any(part in tenants + keys for part in (secret, key.key_hash[:17]))
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer")
+async def test_a_list_that_lacks_something_is_not_taken_for_a_whole_one(
+    installations: Installations, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What another version has written is counted, and not named: its key holds the hash."""
+    place = installations.first
+    _, key = await make_key(place.world.kit, TENANT, scopes=frozenset(Scope), label="of another version")
+    await place.world.kit.store.put_api_key(replace(key, scopes=frozenset({cast("Scope", Later.SCOPE)})))
+    capsys.readouterr()
+
+    statuses = [await told(place, *words) for words in (("tenants", "list"), ("keys", "list"))]
+
+    said = capsys.readouterr()
+    assert statuses == [UNREADABLE, UNREADABLE]
+    assert said.err.count("1 records were not read") == 2
+    assert key.key_hash not in said.err + said.out

@@ -14,9 +14,11 @@ from tickwright.api.keys import make_key
 from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
-from tickwright.domain.tenants import Scope
+from tickwright.domain.tenants import ApiKey, Scope
 from tickwright.ports.store import Listing
-from tickwright.ports.whole import Scanned
+from tickwright.ports.whole import Scanned, Sign
+from tickwright.services.keys import key_id, revoke_key
+from tickwright.services.kit import Kit
 from tickwright.services.pools import put_pool
 
 ItemT = TypeVar("ItemT")
@@ -76,18 +78,43 @@ async def test_what_is_kept_of_a_tenant_is_shown_alone(installations: Installati
 
 
 async def test_every_tenant_is_shown_that_has_a_record(installations: Installations) -> None:
-    """One with jobs, one with a key alone, one with a pool alone; not one that was deleted."""
+    """One with jobs, one with a key alone, one with a pool alone; of one that was deleted, that alone."""
     place = installations.first
     await with_jobs(place)
     kit = place.world.kit
-    await make_key(kit, TenantId("keys-alone"), scopes=frozenset(Scope), label="its own")
+    _, key = await made_of_all(kit, TenantId("keys-alone"))
     await put_pool(kit, TenantId("pools-alone"), "gpu", None)
-    gone = Deletion(tenant_id=TenantId("deleted"), asked_at=Instant(1))
-    await place.whole.put_deletion(PutDeletion(deletion=gone, seen=None))
+    gone = replace(HISTORY[3], tenant_id=TenantId("deleted"))
+    await place.whole.put_deletion(PutDeletion(deletion=HISTORY[0], seen=None))
+    await place.whole.put_deletion(PutDeletion(deletion=replace(gone, ended_at=None), seen=None))
+    await place.whole.put_deletion(PutDeletion(deletion=gone, seen=replace(gone, ended_at=None)))
 
-    found = await paged(lambda after_key: place.whole.every_tenant_eventually(limit=2, after_key=after_key))
+    found = await paged(lambda after_key: place.whole.every_sign_eventually(limit=2, after_key=after_key))
 
-    assert set(found) == {TENANT, OTHER, "keys-alone", "pools-alone"}
+    plain = {sign.tenant_id for sign in found if sign.key is None and sign.deletion is None}
+    assert plain - {"keys-alone"} == {TENANT, OTHER, "pools-alone"}
+    assert [sign.key for sign in found if sign.key is not None] == [key]
+    assert [sign for sign in found if sign.tenant_id == "deleted"] == [Sign(tenant_id=gone.tenant_id, deletion=gone)]
+    assert HISTORY[0] in [sign.deletion for sign in found]
+
+
+async def test_every_key_is_shown_once(installations: Installations) -> None:
+    """In pages of two records, as it was made or revoked."""
+    place = installations.first
+    await with_jobs(place)
+    kit = place.world.kit
+    made = [(await made_of_all(kit, tenant_id))[1] for tenant_id in (TENANT, OTHER, TENANT)]
+    await revoke_key(kit, TENANT, key_id(made[2]))
+
+    found = await paged(lambda after_key: place.whole.every_api_key_eventually(limit=2, after_key=after_key))
+
+    assert sorted(one.key_hash for one in found) == sorted(one.key_hash for one in made)
+    assert [one for one in found if not one.revoked] == [one for one in found if one in made[:2]]
+
+
+async def made_of_all(kit: Kit, tenant_id: TenantId) -> tuple[str, ApiKey]:
+    """A key that has everything that a key may have."""
+    return await make_key(kit, tenant_id, scopes=frozenset(Scope), label="its own", expires_at=Instant(2**45))
 
 
 async def test_only_what_is_named_is_forgotten_and_twice_is_no_error(installations: Installations) -> None:

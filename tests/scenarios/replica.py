@@ -16,8 +16,9 @@ from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
 from tickwright.domain.pools import Pool
+from tickwright.domain.tenants import ApiKey
 from tickwright.ports.store import Listing
-from tickwright.ports.whole import Scanned
+from tickwright.ports.whole import Scanned, Sign
 
 _Place = tuple[int, Key]
 
@@ -106,11 +107,15 @@ class WholeOfState(IndexedStore):
         assert after_key is None
         return Scanned(items=[row for rows in self.state.executions.values() for row in rows.values()])
 
-    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
-        """There is one, which has jobs."""
+    async def every_sign_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Sign]:
+        """There is one tenant, which has jobs."""
         assert limit > 0
         assert after_key is None
-        return Listing(items=[], next_key=None)
+        return Scanned(items=[])
+
+    async def every_api_key_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[ApiKey]:
+        """Nobody lists them here."""
+        raise NotImplementedError
 
     async def pools_of(self, tenant_id: TenantId, *, limit: int, after_key: str | None = None) -> Listing[Pool]:
         """Nobody has one."""

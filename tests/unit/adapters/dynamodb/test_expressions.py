@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.unit.adapters.dynamodb.literals import all_writes
 from tickwright.adapters.dynamodb import wire
 from tickwright.adapters.dynamodb.expressions import queries
-from tickwright.adapters.dynamodb.expressions.queries import Query
+from tickwright.adapters.dynamodb.expressions.queries import Query, Scan
 from tickwright.adapters.dynamodb.expressions.write import (
     CONSTANTS,
     Kind,
@@ -108,6 +108,14 @@ def test_no_attribute_is_named_bare(write: Write) -> None:
 def test_no_key_of_a_query_is_named_bare(query: Query) -> None:
     """Moto lets reserved words pass in a key condition; DynamoDB does not."""
     assert set(re.findall(r"(?<![#:\w])[A-Za-z_]\w*", query.condition)) <= FUNCTIONS | KEYWORDS
+
+
+@pytest.mark.parametrize(
+    "scan", [value for value in vars(queries).values() if isinstance(value, Scan)], ids=lambda scan: scan.says
+)
+def test_no_attribute_of_a_scan_is_named_bare(scan: Scan) -> None:
+    """Neither in what is sent nor in what is shown of it."""
+    assert set(re.findall(r"(?<![#:\w])[A-Za-z_]\w*", f"{scan.sent} {scan.shown}")) <= FUNCTIONS | KEYWORDS
 
 
 @EVERY_WRITE

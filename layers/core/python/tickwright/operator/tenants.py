@@ -1,4 +1,4 @@
-"""`tenants export`, `import`, `delete`, `undelete`: a tenant as a whole, out of an installation or into one.
+"""`tenants list`, `export`, `import`, `delete`, `undelete`: whole tenants, out of an installation or into one.
 
 An export is lines of JSON on standard output, an import reads them from standard input, and both may be repeated. Must
 not know how a record is kept. Handbook: docs/recovery.md. Promises: SEM-TENANT-2, SEM-TENANT-4.
@@ -14,15 +14,38 @@ from tickwright.domain.imports import misfit, unfit
 from tickwright.domain.instants import Instant, to_rfc3339
 from tickwright.operator.commands import Command
 from tickwright.operator.deletions import is_being_deleted
-from tickwright.operator.keys import add_tenant
+from tickwright.operator.keys import add_tenant, told_unreadable
 from tickwright.services.call_off_deletion import CalledOff, call_off
 from tickwright.services.delete_tenant import Progress, Stage, delete_tenant
 from tickwright.services.export_tenant import export_tenant
 from tickwright.services.import_tenant import Imported, import_record
+from tickwright.services.tenants import Known, tenants_of
 from tickwright.wiring.operator import Installed, line_of, record_of
 
 LEFT_OUT = 1  # of an export: a job; of an import: something was not made, or the export had no end
 COME_AGAIN = 3  # of a deletion that was not to wait
+
+
+# --- list --------------------------------------------------------------------------------------------------------
+def _add_list(parser: ArgumentParser) -> None:
+    parser.epilog = (
+        "A line a tenant: its name; there, being_deleted or deleted; how many keys it has, how many of them are valid, "
+        "when the first was made; since when it is being deleted, or was. Reads the whole table Control."
+    )
+
+
+async def _list(installed: Installed, _asked: Namespace) -> int:
+    found = await tenants_of(installed.kit, installed.whole)
+    for _, known in sorted(found.known.items()):
+        print(_standing(known))
+    return told_unreadable(found.unreadable)
+
+
+def _standing(known: Known) -> str:
+    deletion = known.deletion
+    first, since = known.first_key_at, None if deletion is None else deletion.ended_at or deletion.asked_at
+    instants = ("-" if one is None else to_rfc3339(one) for one in (first, since))
+    return "  ".join((known.tenant_id, known.standing.value, str(known.keys), str(known.valid), *instants))
 
 
 # --- export ------------------------------------------------------------------------------------------------------
@@ -167,6 +190,7 @@ async def _undelete(installed: Installed, asked: Namespace) -> int:
 
 
 COMMANDS = (
+    Command(words=("tenants", "list"), says="show all tenants", arguments=_add_list, does=_list),
     Command(words=("tenants", "export"), says="write a tenant as lines of JSON", arguments=_add_export, does=_export),
     Command(words=("tenants", "import"), says="make what an export has", arguments=_add_import, does=_import),
     Command(

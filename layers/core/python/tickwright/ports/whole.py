@@ -12,6 +12,7 @@ from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
+from tickwright.domain.tenants import ApiKey
 from tickwright.ports.store import Listing
 
 ItemT = TypeVar("ItemT")
@@ -27,6 +28,15 @@ class Scanned(Generic[ItemT]):
     unreadable: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """That there is a tenant: by a key of it, or by some other record. Or how far its deletion has come."""
+
+    tenant_id: TenantId
+    key: ApiKey | None = None
+    deletion: Deletion | None = None
+
+
 class Whole(Protocol):
     """A store, as a whole."""
 
@@ -38,8 +48,12 @@ class Whole(Protocol):
         """All executions, in no order; pages as of heads."""
         ...
 
-    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
-        """Whoever has any record of its own, jobs or none, each perhaps more than once; pages as of heads."""
+    async def every_api_key_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[ApiKey]:
+        """All API keys, by a look at `limit` records of all kinds; pages as of heads."""
+        ...
+
+    async def every_sign_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Sign]:
+        """What tells of each tenant that is there, jobs or none, or was; pages as of API keys."""
         ...
 
     async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:

@@ -72,8 +72,8 @@ async def _find_tenants(whole: Whole, tenants: set[TenantId]) -> None:
     """Those too that have keys and pools and no job."""
     after_key: str | None = None
     while True:
-        page = await whole.every_tenant_eventually(limit=_PAGE, after_key=after_key)
-        tenants |= set(page.items)
+        page = await whole.every_sign_eventually(limit=_PAGE, after_key=after_key)
+        tenants |= {sign.tenant_id for sign in page.items if sign.deletion is None}
         if (after_key := page.next_key) is None:
             return
 

@@ -11,6 +11,7 @@ from tickwright.domain.journal import Page
 from tickwright.domain.lanes import Lane
 
 PAYLOAD = "PAYLOAD#"
+TENANT = "TENANT#"  # what the partitions of tenants begin with
 CALENDAR = "CALENDAR#"  # what the keys of all calendars begin with
 POOL = "POOL#"  # and those of all pools
 SEAT = "SEAT#"  # and those of all seats
@@ -134,10 +135,12 @@ def calendar_version(tenant_id: TenantId, name: str, version: int) -> Item:
     return _control(f"TENANT#{tenant_id}", f"CALENDARVERSION#{name}#{version:010d}")
 
 
-def tenant_of(item: Item) -> TenantId | None:
-    """Whose record of the table control it is; None of what is nobody's, or is no more than that a tenant is gone."""
-    kind, _, tenant_id = as_text(item["pk"]).partition("#")
-    return TenantId(tenant_id) if kind == "TENANT" and item["sk"] != text("DELETION") else None
+def tenant_of(item: Item) -> TenantId:
+    """Under which tenant a record of the table control lies; ValueError if under none."""
+    kind, found, tenant_id = as_text(item["pk"]).partition(TENANT)
+    if kind or not found:
+        raise ValueError("a record of no tenant")
+    return TenantId(tenant_id)
 
 
 # How far the deletion of a tenant has come: put by its operator (1), read strongly (1).

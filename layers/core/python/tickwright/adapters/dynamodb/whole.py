@@ -14,7 +14,7 @@ from tickwright.adapters.aws.patience import TryAgain
 from tickwright.adapters.dynamodb import keys, listings, wire
 from tickwright.adapters.dynamodb.engine import Engine
 from tickwright.adapters.dynamodb.expressions import queries
-from tickwright.adapters.dynamodb.expressions.queries import Query
+from tickwright.adapters.dynamodb.expressions.queries import Query, Scan
 from tickwright.adapters.dynamodb.expressions.write import names_in
 from tickwright.adapters.dynamodb.items import control, executions, jobs
 from tickwright.adapters.dynamodb.judge import REFUSED_ALONE
@@ -27,8 +27,9 @@ from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
+from tickwright.domain.tenants import ApiKey
 from tickwright.ports.store import Listing
-from tickwright.ports.whole import UNREADABLE, Scanned
+from tickwright.ports.whole import UNREADABLE, Scanned, Sign
 
 ItemT = TypeVar("ItemT")
 
@@ -48,30 +49,35 @@ class DynamoDbWhole:
     async def every_head_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Head]:
         """Definitions lie between them: they are read and left out."""
         after = None if after_key is None else _after_head(after_key)
-        items, last = await self._scanned(Table.JOBS, limit, after)
+        items, last = await self._scanned(queries.ALL_JOBS, {}, limit, after)
         heads = [item for item in items if item["sk"] == keys.head(JobId(""))["sk"]]
         return _scanned(heads, jobs.head_from_item, last, ("jobId", "sk"))
 
     async def every_execution_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Execution]:
         """A scan."""
         after = None if after_key is None else keys.execution(_ref_of(after_key))
-        items, last = await self._scanned(Table.EXECUTIONS, limit, after)
+        items, last = await self._scanned(queries.ALL_EXECUTIONS, {}, limit, after)
         return _scanned(items, executions.from_item, last, ("jobId", "key"))
 
-    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
-        """A scan, of all that lies under a tenant but the record that it was deleted."""
-        pk, _, sk = (after_key or "").partition(" ")
-        after = None if after_key is None else {"pk": wire.text(pk), "sk": wire.text(sk)}
-        items, last = await self._scanned(Table.CONTROL, limit, after)
-        tenants = dict.fromkeys(tenant_id for item in items if (tenant_id := keys.tenant_of(item)) is not None)
-        return Listing(items=list(tenants), next_key=None if last is None else _place(last, "pk", "sk"))
+    async def every_api_key_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[ApiKey]:
+        """A scan of the table control, of which keys alone are sent."""
+        after = None if after_key is None else _after_record(after_key)
+        items, last = await self._scanned(queries.ALL_API_KEYS, {":key": keys.api_key("")["sk"]}, limit, after)
+        return _scanned(items, control.api_key_from_item, last, ("pk", "sk"))
+
+    async def every_sign_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Sign]:
+        """A scan of the table control."""
+        after = None if after_key is None else _after_record(after_key)
+        values = {":key": keys.api_key("")["sk"], ":tenant": wire.text(keys.TENANT)}
+        items, last = await self._scanned(queries.ALL_SIGNS, values, limit, after)
+        return _scanned(items, _sign, last, ("pk", "sk"))
 
     async def jobs_kept_of_eventually(
         self, tenant_id: TenantId, *, limit: int, after_key: str | None = None
     ) -> Listing[JobId]:
         """A scan."""
         after = None if after_key is None else _after_head(after_key)
-        items, last = await self._scanned(Table.JOBS, limit, after, of=tenant_id)
+        items, last = await self._scanned(queries.JOBS_KEPT, {":tenantId": wire.text(tenant_id)}, limit, after)
         found = dict.fromkeys(JobId(wire.as_text(item["jobId"])) for item in items)
         return Listing(items=list(found), next_key=None if last is None else _place(last, "jobId", "sk"))
 
@@ -80,7 +86,7 @@ class DynamoDbWhole:
     ) -> Listing[ExecutionRef]:
         """A scan."""
         after = None if after_key is None else keys.execution(_ref_of(after_key))
-        items, last = await self._scanned(Table.EXECUTIONS, limit, after, of=tenant_id)
+        items, last = await self._scanned(queries.EXECUTIONS_KEPT, {":tenantId": wire.text(tenant_id)}, limit, after)
         found = [_ref_of(_place(item, "jobId", "key")) for item in items]
         return Listing(items=found, next_key=None if last is None else _place(last, "jobId", "key"))
 
@@ -90,14 +96,16 @@ class DynamoDbWhole:
         return None if item is None else control.deletion_from_item(item)
 
     async def _scanned(
-        self, table: Table, limit: int, after: Item | None, *, of: TenantId | None = None
+        self, scan: Scan, values: Item, limit: int, after: Item | None
     ) -> tuple[list[Item], Item | None]:
-        """A look at so many items; `of`: only that tenant's are sent, and all are paid for."""
-        asked: dict[str, Any] = {"TableName": self._engine.name_of(table), "Limit": limit}
-        if of is not None:
-            asked["FilterExpression"] = queries.OF_TENANT
-            asked["ExpressionAttributeNames"] = names_in(queries.OF_TENANT)
-            asked["ExpressionAttributeValues"] = {":tenantId": wire.text(of)}
+        """A look at so many items; those that are not sent are paid for as well."""
+        asked: dict[str, Any] = {"TableName": self._engine.name_of(scan.table), "Limit": limit}
+        if scan.sent:
+            asked["FilterExpression"] = scan.sent
+            asked["ExpressionAttributeNames"] = names_in(scan.sent + scan.shown)
+            asked["ExpressionAttributeValues"] = values
+        if scan.shown:
+            asked["ProjectionExpression"] = " ".join(scan.shown.split())
         if after is not None:
             asked["ExclusiveStartKey"] = after
         answer = await self._engine.ask("scan", asked)
@@ -190,6 +198,20 @@ def _place(last: Item, *names: str) -> str:
 def _after_head(next_key: str) -> Item:
     job_id, _, sk = next_key.partition(" ")
     return keys.head(JobId(job_id)) | {"sk": wire.text(sk)}
+
+
+def _after_record(next_key: str) -> Item:
+    pk, _, sk = next_key.partition(" ")
+    return {"pk": wire.text(pk), "sk": wire.text(sk)}
+
+
+def _sign(item: Item) -> Sign:
+    if item["sk"] == keys.api_key("")["sk"]:
+        key = control.api_key_from_item(item)
+        return Sign(tenant_id=key.tenant_id, key=key)
+    tenant_id = keys.tenant_of(item)
+    is_deletion = item["sk"] == keys.deletion(tenant_id)["sk"]
+    return Sign(tenant_id=tenant_id, deletion=control.deletion_from_item(item) if is_deletion else None)
 
 
 def _ref_of(next_key: str) -> ExecutionRef:

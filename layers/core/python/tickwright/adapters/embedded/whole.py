@@ -1,5 +1,6 @@
 """What an operator asks of the store on one SQLite file: ports/whole.py. Reads are exact here."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,9 +15,10 @@ from tickwright.domain.deletions import CallOff, Deletion, PutDeletion
 from tickwright.domain.executions import Execution
 from tickwright.domain.ids import ExecutionKey, ExecutionRef, JobId, TenantId
 from tickwright.domain.jobs import Head
+from tickwright.domain.tenants import ApiKey
 from tickwright.ports.faults import StoreUnavailable
 from tickwright.ports.store import Listing
-from tickwright.ports.whole import UNREADABLE, Scanned
+from tickwright.ports.whole import UNREADABLE, Scanned, Sign
 
 ItemT = TypeVar("ItemT")
 
@@ -28,10 +30,15 @@ DELETIONS: Final = Entity(
 )
 _HEADS = "SELECT doc, job_id FROM heads WHERE job_id > ? ORDER BY job_id LIMIT ?"
 _EXECUTIONS = "SELECT doc, job_id, key FROM executions WHERE (job_id, key) > (?, ?) ORDER BY job_id, key LIMIT ?"
-_TENANTS = (
-    "SELECT DISTINCT json_extract(doc, '$.tenant_id') AS tenant_id FROM control "
-    "WHERE tenant_id > ? AND sk != 'DELETION' AND (pk LIKE 'TENANT#%' OR pk LIKE 'KEY#%') ORDER BY tenant_id LIMIT ?"
-)
+_API_KEYS = "SELECT doc, pk, sk FROM control WHERE (pk, sk) > (?, ?) AND sk = 'KEY' ORDER BY pk, sk LIMIT ?"
+_SIGNS = """
+    SELECT json_array(
+        json_extract(doc, '$.tenant_id'),
+        CASE sk WHEN 'KEY' THEN doc END,
+        CASE sk WHEN 'DELETION' THEN doc END
+    ), pk, sk
+    FROM control WHERE (pk, sk) > (?, ?) AND (sk = 'KEY' OR pk LIKE 'TENANT#%') ORDER BY pk, sk LIMIT ?
+"""
 _FORGET_KEPT = "DELETE FROM control WHERE pk = ? OR (pk = ? AND sk = ?)"
 _FORGET_EXECUTION = "DELETE FROM executions WHERE job_id = ? AND key = ?"
 _FORGET_DEFINITIONS = "DELETE FROM definitions WHERE job_id = ? AND json_extract(doc, '$.tenant_id') = ?"
@@ -75,11 +82,15 @@ class EmbeddedWhole:
         rows = await self._rows(_EXECUTIONS, (job_id, key, limit))
         return _scanned(rows, entities.EXECUTIONS.codec.load, limit)
 
-    async def every_tenant_eventually(self, *, limit: int, after_key: str | None = None) -> Listing[TenantId]:
-        """By the records that have one."""
-        rows = await self._rows(_TENANTS, (after_key or "", limit))
-        found = [TenantId(row[0]) for row in rows]
-        return Listing(items=found, next_key=found[-1] if len(found) == limit else None)
+    async def every_api_key_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[ApiKey]:
+        """By the primary key."""
+        pk, _, sk = (after_key or "").partition(_SEPARATOR)
+        return _scanned(await self._rows(_API_KEYS, (pk, sk, limit)), entities.API_KEYS.codec.load, limit)
+
+    async def every_sign_eventually(self, *, limit: int, after_key: str | None = None) -> Scanned[Sign]:
+        """By the primary key."""
+        pk, _, sk = (after_key or "").partition(_SEPARATOR)
+        return _scanned(await self._rows(_SIGNS, (pk, sk, limit)), _sign, limit)
 
     async def forget_executions(self, refs: Sequence[ExecutionRef]) -> None:
         """In one transaction."""
@@ -164,6 +175,15 @@ def _scanned(rows: Sequence[tuple[Any, ...]], load: Callable[[str], ItemT], limi
             unreadable.append(" ".join(place))
     last = _SEPARATOR.join(rows[-1][1:]) if len(rows) == limit else None
     return Scanned(items=found, next_key=last, unreadable=unreadable)
+
+
+def _sign(told: str) -> Sign:
+    tenant_id, key, deletion = json.loads(told)
+    return Sign(
+        tenant_id=TenantId(tenant_id),
+        key=None if key is None else entities.API_KEYS.codec.load(key),
+        deletion=None if deletion is None else DELETIONS.codec.load(deletion),
+    )
 
 
 def _forget_executions(connection: sqlite3.Connection, refs: Sequence[ExecutionRef]) -> None:

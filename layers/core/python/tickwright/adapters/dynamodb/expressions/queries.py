@@ -111,4 +111,30 @@ PAGES = Query(
     condition="#bucket = :bucket AND #page < :bound",
 )
 
-OF_TENANT = "#tenantId = :tenantId"  # of a scan: what is sent of all that is read
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """One scan, which reads and pays for all that is there: `sent` says which items come, `shown` what of them."""
+
+    says: str
+    table: Table
+    sent: str = ""
+    shown: str = ""
+
+
+ALL_JOBS = Scan(says="Heads, and the definitions between them.", table=Table.JOBS)
+ALL_EXECUTIONS = Scan(says="Every execution.", table=Table.EXECUTIONS)
+ALL_API_KEYS = Scan(says="Every API key.", table=Table.CONTROL, sent="#sk = :key")
+ALL_SIGNS = Scan(
+    says="What tells that there is or was a tenant; of what it has beside keys no more than that it is there.",
+    table=Table.CONTROL,
+    sent="#sk = :key OR begins_with(#pk, :tenant)",
+    shown="""
+        #pk, #sk, #tenantId, #keyHash, #scopes, #label, #createdAt, #expiresAt, #revoked,
+        #askedAt, #stillAt, #removesAt, #endedAt
+    """,
+)
+JOBS_KEPT = Scan(says="What is kept of a tenant's jobs.", table=Table.JOBS, sent="#tenantId = :tenantId")
+EXECUTIONS_KEPT = Scan(
+    says="What is kept of a tenant's executions.", table=Table.EXECUTIONS, sent="#tenantId = :tenantId"
+)
