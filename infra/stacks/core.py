@@ -19,7 +19,7 @@ from infra.constructs.ready_queue import (
     plain_queue,
 )
 from infra.constructs.service_function import Role, ServiceFunction
-from infra.environment import INTAKE
+from infra.environment import INTAKE, INTAKE_UNDELIVERED
 from infra.lane_settings import LANES
 from infra.parts import Parts, Queues
 from infra.stacks.data import DataStack
@@ -110,7 +110,11 @@ class CoreStack(cdk.Stack):
 
     def _say_environment(self, settings: Settings) -> None:
         """For the commands of the operator, who finds an installation by its stage; nothing of it is secret."""
-        told = self.parts.environment(settings, service="operator") | {INTAKE: self.parts.queues.intake.queue_url}
+        queues = self.parts.queues
+        told = self.parts.environment(settings, service="operator") | {
+            INTAKE: queues.intake.queue_url,
+            INTAKE_UNDELIVERED: queues.intake_undelivered.queue_url,
+        }
         cdk.CfnOutput(
             self,
             "Environment",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,14 +12,16 @@ from tests.support.builders import an_id
 from tests.support.emulators.clients import aws_client
 from tests.support.installation import Installation
 from tickwright.adapters.sqs.intake import arrived_from_record, submission_to_body
+from tickwright.domain.deletions import REFUSED_AS, CallOff, Deletion, PutDeletion
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.operator.__main__ import main
-from tickwright.operator.intake import SOME_LEFT
+from tickwright.operator.intake import BEING_DELETED, SOME_LEFT, WAS_DELETED
 from tickwright.ports.intake import Submission
 from tickwright.wiring.aws import kit_from_env
 from tickwright.wiring.intake import intake_from_env
+from tickwright.wiring.operator import installed
 
 
 def a_submission(number: int) -> Submission:
@@ -68,3 +71,35 @@ def test_what_an_installation_has_accepted_is_moved_to_the_one_after_it(
     assert {one.submission for one in map(arrived_from_record, records) if one is not None} == set(waiting)
     counted = sqs.get_queue_attributes(QueueUrl=old, AttributeNames=["ApproximateNumberOfMessagesNotVisible"])
     assert counted["Attributes"]["ApproximateNumberOfMessagesNotVisible"] == "2"
+
+
+@pytest.mark.slow
+@pytest.mark.sem("SEM-TENANT-2")
+def test_what_was_set_aside_lands_after_a_deletion_was_called_off(
+    installation: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not while it is under way, and not for whoever has the name after it; a second time nothing is left of it."""
+    sqs = aws_client("sqs", installation.queue_endpoint)
+    whole = installed(STAGE).whole
+    mine, others = replace(a_submission(70), tenant_id=TenantId("back")), a_submission(71)
+    intake = intake_from_env(installation.environment, kit_from_env(installation.environment))
+    assert intake is not None
+    for one in (mine, others):
+        asyncio.run(intake.set_aside(one, Refusal(code=REFUSED_AS, detail="deleted")))
+    begun = Deletion(tenant_id=mine.tenant_id, asked_at=Instant(5))
+    ended = replace(begun, still_at=Instant(6), removes_at=Instant(7), ended_at=Instant(8))
+
+    def returned() -> tuple[int, str]:
+        capsys.readouterr()
+        return main(["intake", "return", "--stage", STAGE, "--tenant", "back"]), capsys.readouterr().out
+
+    assert asyncio.run(whole.put_deletion(PutDeletion(deletion=begun, seen=None)))
+    assert returned() == (BEING_DELETED, "")
+    assert asyncio.run(whole.put_deletion(PutDeletion(deletion=ended, seen=begun)))
+    assert returned() == (WAS_DELETED, "")
+    again = replace(begun, asked_at=Instant(9))
+    assert asyncio.run(whole.put_deletion(PutDeletion(deletion=again, seen=ended)))
+    assert asyncio.run(whole.call_off(CallOff(seen=again)))
+    assert returned() == (0, '{"returned": 1, "left": 1}\n')
+    assert returned() == (0, '{"returned": 0, "left": 1}\n')
+    assert submission_to_body(mine) in messages(sqs, installation.queues["intake"])

@@ -26,7 +26,7 @@ class Installation:
     @property
     def environment(self) -> dict[str, str]:
         """What its functions find in their environment."""
-        roles = [role for role in self.queues if "undelivered" not in role]
+        roles = [role for role in self.queues if "undelivered" not in role or role == "intake-undelivered"]
         return {
             "TICKWRIGHT_STAGE": "test",
             "TICKWRIGHT_BUCKETS": "16",

@@ -15,7 +15,7 @@ from tickwright.api.exchange import Caller, Request
 from tickwright.api.idempotency import another_job_id
 from tickwright.api.problems import Refused
 from tickwright.domain import limits
-from tickwright.domain.deletions import Deletion
+from tickwright.domain.deletions import REFUSED_AS, Deletion
 from tickwright.domain.events import EventName
 from tickwright.domain.ids import JobId, TenantId
 from tickwright.domain.instants import to_rfc3339
@@ -104,7 +104,7 @@ async def _check_tenant(submission: Submission, deletion_of: DeletionOf | None) 
         return
     if deletion.ended_at is None or submission.asked_at <= deletion.ended_at:
         detail = f"The tenant {submission.tenant_id} was deleted, by a request of {to_rfc3339(deletion.asked_at)}."
-        raise Refused(Refusal(code=Code.FORBIDDEN, detail=detail))
+        raise Refused(Refusal(code=REFUSED_AS, detail=detail))
 
 
 def _of_another_id(told: JobId, made: JobId) -> Refusal:

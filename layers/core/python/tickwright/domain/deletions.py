@@ -10,7 +10,10 @@ from typing import Final
 from tickwright.domain import limits
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
+from tickwright.domain.outcomes import Code
 
+# By what a submission of a deleted tenant is refused as it lands. Nothing else that lands is: its key could submit.
+REFUSED_AS: Final = Code.FORBIDDEN
 _REST_MS: Final = limits.DELETED_TENANT_RESTS_S * 1_000
 
 

@@ -183,7 +183,10 @@ def _told(progress: Progress) -> str:
 async def _undelete(installed: Installed, asked: Namespace) -> int:
     came = await call_off(installed.whole, asked.tenant)
     if came is CalledOff.DONE:
-        print(f"{asked.tenant} is not deleted: all is there, and what was stopped (keys, jobs, pools) stays so")
+        print(
+            f"{asked.tenant} is not deleted: all is there, and what was stopped (keys, jobs, pools) stays so. What an "
+            "intake had accepted of it and was set aside meanwhile lands by `intake return`"
+        )
         return 0
     print(f"tickwright: {asked.tenant}: {came.value}; nothing was done", file=sys.stderr)
     return LEFT_OUT

@@ -32,18 +32,34 @@ class Arrived:
     receipt: str
 
 
-class LeftIntake(Protocol):
-    """What an installation that runs no more has accepted and not landed. Only an operator reads it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What somebody else has put, in hand: a submission, unless this version reads none in it.
 
-    async def take(self) -> Sequence[Arrived | None]:
-        """Some of what waits, hidden from others for some minutes; None for each that nobody may land, which stays.
+    `refused`: the code by which it was refused as it landed, where it was set aside for that.
+    """
+
+    submission: Submission | None
+    receipt: str
+    refused: str | None = None
+
+
+class LeftIntake(Protocol):
+    """What was accepted and not landed, or was set aside. Only an operator reads it."""
+
+    async def take(self) -> Sequence[Left]:
+        """Some of what waits, hidden from others for some minutes.
 
         Nothing: all that waits has been taken. Raises QueueUnavailable.
         """
         ...
 
-    async def forget(self, arrived: Arrived) -> None:
+    async def forget(self, left: Left) -> None:
         """It is kept elsewhere. Raises QueueUnavailable: then it comes again."""
+        ...
+
+    async def show(self, left: Left) -> None:
+        """It stays, and is hidden no more. Raises QueueUnavailable: then it is when those minutes are over."""
         ...
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "left_intake",
     "line_of",
     "record_of",
+    "set_aside_of",
 ]
 
 OUTPUT = "Environment"
@@ -71,12 +72,24 @@ def intake_of(found: Installed) -> Intake:
     """Where its submissions wait; also where it accepts none, since what waits there lands."""
     intake = intake_from_env(found.environment, found.kit)
     if intake is None:
-        raise InstallationUnreachable(f"the stage {found.settings.stage!r} has no intake: deploy this version of it")
+        raise InstallationUnreachable(_no_intake(found))
     return intake
 
 
 def left_intake(found: Installed, url: str) -> LeftIntake:
-    """A queue of another installation, in the region that its address names."""
+    """A queue of some installation, in the region that its address names."""
     named = _REGION.match(url)
     client = sqs_client(region=None if named is None else named[1])
     return SqsLeftIntake(client, url, clock=found.kit.clock, entropy=found.kit.entropy)
+
+
+def set_aside_of(found: Installed) -> LeftIntake:
+    """What of this installation was set aside, or could not be landed."""
+    url = found.environment.get("TICKWRIGHT_QUEUE_INTAKE_UNDELIVERED")
+    if url is None:
+        raise InstallationUnreachable(_no_intake(found))
+    return left_intake(found, url)
+
+
+def _no_intake(found: Installed) -> str:
+    return f"the stage {found.settings.stage!r} has no intake: deploy this version of it"

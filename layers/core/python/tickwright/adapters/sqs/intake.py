@@ -19,7 +19,7 @@ from tickwright.domain.outcomes import Refusal
 from tickwright.ports.clock import Clock
 from tickwright.ports.entropy import Entropy
 from tickwright.ports.faults import QueueUnavailable
-from tickwright.ports.intake import Arrived, Submission
+from tickwright.ports.intake import Arrived, Left, Submission
 
 _LOG = logging.getLogger(__name__)
 VERSION: Final = 1  # of a message and of the body in it: a landing reads no body that may say more than it knows
@@ -78,7 +78,7 @@ class SqsIntake:
 
 
 class SqsLeftIntake:
-    """The queue of an intake, or of what it could not deliver, of an installation that runs no more."""
+    """The queue of an intake, or of what it could not deliver, as an operator reads it."""
 
     def __init__(self, client: object, url: str, *, clock: Clock, entropy: Entropy) -> None:
         """Use a client made by adapters/aws/clients.py; whoever made it closes it."""
@@ -88,32 +88,38 @@ class SqsLeftIntake:
             clock=clock, entropy=entropy, patience=Patience(), fault=QueueUnavailable, busy=QueueUnavailable
         )
 
-    async def take(self) -> Sequence[Arrived | None]:
+    async def take(self) -> Sequence[Left]:
         """One long poll, which asks every part of the queue: an empty answer means that nothing is visible."""
         asked = {
-            "QueueUrl": self._url,
             "MaxNumberOfMessages": 10,
             "WaitTimeSeconds": _LOOKS_S,
             "VisibilityTimeout": _HIDDEN_S,
         }
-        answer = await self._persistence.persist("receive_message", lambda: self._calls("receive_message", asked))
+        answer = await self._ask("receive_message", asked)
         return [_left(message) for message in answer.get("Messages", ())]
 
-    async def forget(self, arrived: Arrived) -> None:
+    async def forget(self, left: Left) -> None:
         """Delete its message."""
-        request = {"QueueUrl": self._url, "ReceiptHandle": arrived.receipt}
-        await self._persistence.persist("delete_message", lambda: self._calls("delete_message", request))
+        await self._ask("delete_message", {"ReceiptHandle": left.receipt})
+
+    async def show(self, left: Left) -> None:
+        """End its visibility timeout."""
+        await self._ask("change_message_visibility", {"ReceiptHandle": left.receipt, "VisibilityTimeout": 0})
+
+    async def _ask(self, operation: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        request = {"QueueUrl": self._url, **asked}
+        answer: Mapping[str, Any] = await self._persistence.persist(operation, lambda: self._calls(operation, request))
+        return answer
 
 
-def _left(message: Mapping[str, Any]) -> Arrived | None:
-    """What was set aside with a reason has been answered: its tenant was told."""
-    record = {
-        "messageId": message["MessageId"],
-        "receiptHandle": message["ReceiptHandle"],
-        "body": message["Body"],
-    }
+def _left(message: Mapping[str, Any]) -> Left:
+    receipt = str(message["ReceiptHandle"])
+    record = {"messageId": message["MessageId"], "receiptHandle": receipt, "body": message["Body"]}
     arrived = arrived_from_record(record)
-    return None if arrived is None or _REFUSED in json.loads(message["Body"]) else arrived
+    if arrived is None:
+        return Left(submission=None, receipt=receipt)
+    told = json.loads(message["Body"]).get(_REFUSED)
+    return Left(submission=arrived.submission, receipt=receipt, refused=None if told is None else str(told["code"]))
 
 
 def submission_to_body(submission: Submission) -> str:
