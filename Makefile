@@ -171,7 +171,7 @@ cost: setup ## What so many executions a day cost a month, beside others (EXECUT
 	@$(PY) -m tools.cost bill --executions $(or $(EXECUTIONS),10000000) $(ARGS)
 
 .PHONY: rights
-rights: setup ## Write the table of rights of docs/security.md again
+rights: setup ## Write the tables of rights of docs/security.md and docs/deploy.md again
 	@$(PY) tools/rights.py write
 
 .PHONY: cost-tables
