@@ -31,7 +31,7 @@ def keys(*arguments: str) -> int:
 def test_a_key_that_was_made_opens_the_door_until_it_is_revoked(
     installation: Installation, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The secret stands alone on its line, and in no list."""
+    """The secret stands alone on its line, and in no list; who made the key is told before and after its end."""
     made = keys("make", "--tenant", "acme", "--scopes", "jobs:read", "--label", "for reports", "--days", "3")
     secret = capsys.readouterr().out.strip()
     before = whose(installation, secret)
@@ -45,7 +45,24 @@ def test_a_key_that_was_made_opens_the_door_until_it_is_revoked(
     assert before == Caller(tenant_id=TenantId("acme"), scopes=frozenset({Scope.JOBS_READ}), label="for reports")
     assert (line.split()[1], line.count("\n"), secret in line) == ("valid", 1, False)
     assert (shown.split()[0], shown.split()[1]) == (line.split()[0], "over")
+    assert [one.split()[5] for one in (line, shown)] == ["arn:aws:iam::000000000000:root"] * 2
     assert isinstance(whose(installation, secret), Refusal)
+
+
+@pytest.mark.slow
+def test_whoever_aws_does_not_know_makes_no_key(
+    installation: Installation, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key is never made by nobody: without an answer of STS there is none, and one line says why."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
+
+    status = keys("make", "--tenant", "unsaid")
+
+    said = capsys.readouterr()
+    assert (status, said.out) == (UNREACHABLE, "")
+    assert "STS did not say whose credentials these are" in said.err
+    keys("list", "--tenant", "unsaid")
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ On one engine, each command once at least and the deletion to its end. Must not 
 
 import asyncio
 import io
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from botocore.session import get_session
+from botocore.stub import Stubber
 
 from tests.infra.recorded import rights_of
 from tests.operator.conftest import STAGE
@@ -198,3 +201,18 @@ def test_the_page_says_what_each_command_calls(
     }
     assert plain.keys() == {" ".join(command.words) for command in COMMANDS}
     assert plain == said()
+
+
+def test_the_selector_of_events_is_one_that_cloudtrail_takes() -> None:
+    """And selects what the commands write to keys and deletions; an import's records beside them are no key."""
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"--advanced-event-selectors '(.*?)'\n```", page, re.DOTALL)
+    selectors = json.loads(re.sub(r"'\$(\w+)'", r"\1", text))
+    client: Any = get_session().create_client("cloudtrail", region_name="us-east-1")
+    with Stubber(client) as stub:
+        stub.add_response("put_event_selectors", {}, {"TrailName": "t", "AdvancedEventSelectors": selectors})
+        client.put_event_selectors(TrailName="t", AdvancedEventSelectors=selectors)
+
+    (events,) = [one["Equals"] for one in selectors[0]["FieldSelectors"] if one["Field"] == "eventName"]
+    written = {action for rights in said().values() for table, action in rights if table == "control"}
+    assert set(events) == written - {"GetItem", "BatchGetItem", "Query", "Scan"}

@@ -114,7 +114,9 @@ async def test_every_key_is_shown_once(installations: Installations) -> None:
 
 async def made_of_all(kit: Kit, tenant_id: TenantId) -> tuple[str, ApiKey]:
     """A key that has everything that a key may have."""
-    return await make_key(kit, tenant_id, scopes=frozenset(Scope), label="its own", expires_at=Instant(2**45))
+    return await make_key(
+        kit, tenant_id, scopes=frozenset(Scope), label="its own", expires_at=Instant(2**45), made_by="arn:x"
+    )
 
 
 async def test_only_what_is_named_is_forgotten_and_twice_is_no_error(installations: Installations) -> None:

@@ -25,8 +25,14 @@ _NO_KEY = Refusal(code=Code.UNAUTHENTICATED, detail="Send an API key as `Authori
 _BAD_KEY = Refusal(code=Code.UNAUTHENTICATED, detail="The API key is unknown or has expired; send another.")
 
 
-async def make_key(
-    kit: Kit, tenant_id: TenantId, *, scopes: Collection[Scope], label: str, expires_at: Instant | None = None
+async def make_key(  # noqa: PLR0913 - what is kept of a key, part by part
+    kit: Kit,
+    tenant_id: TenantId,
+    *,
+    scopes: Collection[Scope],
+    label: str,
+    expires_at: Instant | None = None,
+    made_by: str | None = None,
 ) -> tuple[str, ApiKey]:
     """Make and store a key; the secret is shown this once and kept nowhere."""
     secret = PREFIX + kit.entropy.token() + kit.entropy.token()
@@ -37,6 +43,7 @@ async def make_key(
         label=label,
         created_at=kit.clock.now(),
         expires_at=expires_at,
+        made_by=made_by,
     )
     await kit.store.put_api_key(key)
     return secret, key

@@ -26,6 +26,7 @@ class ApiKey:
     """One key: the SHA-256 of its secret in hex, its tenant, what it may do and until when.
 
     `revoked` says by itself that it is over: its end was written by another clock than the one it is judged by.
+    `made_by`: who made it, by their own account of themselves, for people to read: nothing is decided by it.
     """
 
     key_hash: str
@@ -35,6 +36,7 @@ class ApiKey:
     created_at: Instant
     expires_at: Instant | None = None
     revoked: bool = False
+    made_by: str | None = None
 
     def is_valid(self, now: Instant) -> bool:
         """Whether it still opens the door."""

@@ -77,7 +77,9 @@ async def _make(installed: Installed, asked: Namespace) -> int:
     if await is_being_deleted(installed, asked.tenant):
         return BEING_DELETED
     ends = None if asked.days is None else Instant(kit.clock.now() + asked.days * _DAY_MS)
-    secret, key = await make_key(kit, asked.tenant, scopes=asked.scopes, label=asked.label, expires_at=ends)
+    secret, key = await make_key(
+        kit, asked.tenant, scopes=asked.scopes, label=asked.label, expires_at=ends, made_by=installed.caller()
+    )
     if await is_being_deleted(installed, asked.tenant):  # begun meanwhile: whether it has seen the key is not known
         await revoke_key(kit, asked.tenant, key_id(key))
         return BEING_DELETED
@@ -89,8 +91,8 @@ async def _make(installed: Installed, asked: Namespace) -> int:
 def _add_list(parser: ArgumentParser) -> None:
     parser.add_argument("--tenant", type=tenant, help="the tenant (default: all, which reads the whole table Control)")
     parser.epilog = (
-        "A line a key: its id, valid or over, when it was made, when it ends, what it may do, what it is for; of all "
-        "tenants' keys with the tenant in front, in no order."
+        "A line a key: its id, valid or over, when it was made, when it ends, what it may do, who made it, what it "
+        "is for; of all tenants' keys with the tenant in front, in no order."
     )
 
 
@@ -126,11 +128,11 @@ def told_unreadable(records: int) -> int:
 
 
 def _told(key: ApiKey, now: Instant) -> str:
-    """One line: its id, whether it opens the door, since when, until when, what it may do, what it is for."""
+    """One line: its id, whether it opens the door, since when, until when, what it may do, who made it, what for."""
     state = "valid" if key.is_valid(now) else "over"
     until = "-" if key.expires_at is None else to_rfc3339(key.expires_at)
     may = ",".join(sorted(scope.value for scope in key.scopes))
-    return "  ".join((key_id(key), state, to_rfc3339(key.created_at), until, may, key.label))
+    return "  ".join((key_id(key), state, to_rfc3339(key.created_at), until, may, key.made_by or "-", key.label))
 
 
 def _add_revoke(parser: ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tickwright.adapters.aws.clients import sqs_client
+from tickwright.adapters.aws.identity import CallerUnknown, caller_arn
 from tickwright.adapters.aws.outputs import StackMissing, StackUnreadable, output_of
 from tickwright.adapters.dynamodb.store import DynamoDbStore
 from tickwright.adapters.exchange import line_of, record_of
@@ -50,6 +51,13 @@ class Installed:
     kit: AwsKit
     whole: Whole
     environment: Mapping[str, str]
+
+    def caller(self) -> str:
+        """Whose credentials these are, as AWS says; raises InstallationUnreachable."""
+        try:
+            return caller_arn()
+        except CallerUnknown as fault:
+            raise InstallationUnreachable(f"{fault} {_LOOK}") from fault
 
 
 def installed(stage: str) -> Installed:

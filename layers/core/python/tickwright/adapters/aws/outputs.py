@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tickwright.adapters.aws.clients import new_session
 
-_PATIENCE = Config(connect_timeout=5.0, read_timeout=20.0, retries={"total_max_attempts": 3, "mode": "standard"})
+PATIENCE = Config(connect_timeout=5.0, read_timeout=20.0, retries={"total_max_attempts": 3, "mode": "standard"})
 # CloudFormation has no code of its own for it.
 _NONE = "does not exist"
 
@@ -38,7 +38,7 @@ def output_of(stack: str, output: str) -> Output:
     """One output of a stack; raises StackUnreadable."""
     region = None
     try:
-        client: Any = new_session().create_client("cloudformation", config=_PATIENCE)
+        client: Any = new_session().create_client("cloudformation", config=PATIENCE)
         region = client.meta.region_name
         (found,) = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as fault:

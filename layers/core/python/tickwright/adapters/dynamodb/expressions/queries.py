@@ -130,7 +130,7 @@ ALL_SIGNS = Scan(
     table=Table.CONTROL,
     sent="#sk = :key OR begins_with(#pk, :tenant)",
     shown="""
-        #pk, #sk, #tenantId, #keyHash, #scopes, #label, #createdAt, #expiresAt, #revoked,
+        #pk, #sk, #tenantId, #keyHash, #scopes, #label, #createdAt, #expiresAt, #revoked, #madeBy,
         #askedAt, #stillAt, #removesAt, #endedAt
     """,
 )

@@ -37,6 +37,7 @@ _API_KEY = Shape(
         Field("created_at", "createdAt", NUMBER),
         Field("expires_at", "expiresAt", NUMBER),
         Field("revoked", "revoked", Codec(wire.flag, wire.as_flag, absent=False)),
+        Field("made_by", "madeBy", TEXT),
     ),
 )
 _IDEMPOTENCY = Shape(
