@@ -10,7 +10,7 @@ from tests.support.kits import World
 from tests.support.ledger import check_all
 from tests.support.steps import HOUR, MINUTE
 from tickwright.domain.changes.heads import Rewrite
-from tickwright.domain.instants import Instant
+from tickwright.domain.instants import Instant, from_rfc3339
 from tickwright.domain.jobs import Head, JobStatus
 from tickwright.domain.outcomes import Code, Refusal
 from tickwright.ports.faults import Unavailable
@@ -200,3 +200,23 @@ async def test_an_edit_that_waits_cannot_rename(world: World) -> None:
     assert isinstance(answer, Refusal)
     assert "effectiveFrom" in answer.detail
     assert [problem.pointer for problem in answer.errors] == ["/name"]
+
+
+@pytest.mark.sem("SEM-PAUSE-1", "SEM-EDIT-2")
+async def test_a_pause_at_the_instant_of_an_edit_holds_no_tick_back(world: World) -> None:
+    """The job is due then for the edit alone: no schedule has a tick there, and no row tells of one."""
+    world.clock.advance_to(from_rfc3339("2027-04-04T10:00:10Z"))
+    job, at = await world.submit(schedule={"cron": "0 0 * * *"}), from_rfc3339("2027-04-04T10:10:00Z")
+    noon = world.spec(schedule={"cron": "0 12 * * *"})
+    await edit_job(world.kit, TENANT, job.job_id, noon, job.version, at)
+    world.clock.advance_to(Instant(at + 500))
+
+    paused = await pause_job(world.kit, TENANT, job.job_id, None)
+    world.clock.advance(MINUTE)
+    resumed = await resume_job(world.kit, TENANT, job.job_id, None)
+
+    assert isinstance(paused, JobView)
+    assert isinstance(resumed, JobView)
+    assert paused.head.held is None
+    assert resumed.head.next_run_at == from_rfc3339("2027-04-04T12:00:00Z")
+    assert await world.executions() == []

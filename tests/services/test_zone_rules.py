@@ -1,6 +1,9 @@
 """When the zone rules are replaced, what is stored is aimed by the new ones, and the tenant can see what has moved."""
 
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
@@ -10,13 +13,13 @@ from tests.support.steps import HOUR, MINUTE
 from tickwright.adapters.embedded.entities import HEADS
 from tickwright.domain.events import EventName
 from tickwright.domain.instants import Instant, from_rfc3339, to_rfc3339
-from tickwright.domain.jobs import Head, JobStatus
-from tickwright.domain.schedules import tzdata_version
+from tickwright.domain.jobs import RUN, Head, JobStatus
+from tickwright.domain.schedules import tzdata_version, zones
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.ports.faults import StoreUnavailable
-from tickwright.services import renew
 from tickwright.services.change_job import edit_job, pause_job, resume_job
 from tickwright.services.jobs import JobView
+from tickwright.services.preview import Edit, PreviewedEdit, preview_edit
 from tickwright.services.zone_changes import zone_changes
 
 OLD = "2022.4"
@@ -112,21 +115,97 @@ async def test_a_pause_holds_back_what_is_due_by_the_new_rules(world: World) -> 
     assert [start.scheduled_at for start in world.runner.starts] == [right]
 
 
+@pytest.fixture
+def gone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The zone rules of a release that has no Mexico City any more."""
+    load = zones.load_zone
+
+    def loaded(name: str) -> object:
+        if name == NINE["timezone"]:
+            raise ValueError(f"no zone {name}")
+        return load(name)
+
+    ours = [module for name, module in list(sys.modules.items()) if name.startswith("tickwright")]
+    for module in ours:
+        if getattr(module, "load_zone", None) is load:
+            monkeypatch.setattr(module, "load_zone", loaded)
+    _forget(ours)
+    yield
+    _forget(ours)
+
+
+def _forget(modules: Sequence[ModuleType]) -> None:
+    for clear in [getattr(of, "cache_clear", None) for module in modules for of in vars(module).values()]:
+        if clear is not None:
+            clear()
+
+
 @pytest.mark.sem("SEM-EDIT-1")
-async def test_a_job_whose_zone_is_gone_can_be_edited(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody can say any more when it is due: the edit is what mends it."""
+async def test_a_job_whose_zone_is_gone_can_be_edited(world: World, request: pytest.FixtureRequest) -> None:
+    """Nobody can say any more when it is due: the edit is what mends it, and may be looked at before."""
     job, _right = await a_daily_job_that_was_due_by_old_rules(world)
-
-    def gone(_head: Head) -> None:
-        raise KeyError("no such zone")
-
-    monkeypatch.setattr(renew, "aim_of", gone)
+    request.getfixturevalue("gone")
     spec = world.spec(schedule={"cron": "0 9 * * *", "timezone": "UTC"})
 
+    shown = await preview_edit(world.kit, None, TENANT, Edit(job_id=job.job_id, spec=spec, if_match=job.version))
     edited = await edit_job(world.kit, TENANT, job.job_id, spec, job.version)
 
+    assert isinstance(shown, PreviewedEdit)
+    assert (shown.before, len(shown.after) > 1) == ((), True)
     assert isinstance(edited, JobView)
-    assert world.telemetry.counts[EventName.TICK_POISONED] == 1
+    assert edited.head.definition_version == 2
+    assert world.telemetry.counts[EventName.TICK_POISONED] > 0
+
+
+ENDS = from_rfc3339("2027-04-06T14:30:00Z")
+
+
+@pytest.mark.sem("SEM-TZ-1")
+@pytest.mark.parametrize("how", ["ends", "edit waits"])
+@pytest.mark.parametrize("change", ["none", "edit", "pause"])
+async def test_a_tick_that_new_rules_move_past_the_end_is_not_that_of_the_day_before(
+    world: World, how: str, change: str
+) -> None:
+    """Nine was at 14Z by the old rules, and is at 15Z by the new ones; the schedule ends, or is edited, at 14:30Z.
+
+    Yesterday's nine ran at 14Z: by the new rules it would have been an hour later, and is not run again.
+    """
+    world.clock.advance_to(from_rfc3339("2027-04-05T10:00:00Z"))
+    ran, catchup = from_rfc3339("2027-04-05T14:00:00Z"), {"mode": "latest", "windowSec": 86_400}
+    until = {"endAt": to_rfc3339(ENDS)} if how == "ends" else {}
+    head = await world.submit(schedule={**NINE, **until}, catchup=catchup)
+    later = world.spec(schedule={"cron": "0 0 1 1 *"}, catchup=catchup)
+    if how == "edit waits":
+        waits = await edit_job(world.kit, TENANT, head.job_id, later, head.version, ENDS)
+        assert isinstance(waits, JobView)
+        head = waits.head
+    head = replace(head, fired_through=ran, fired_at=ran, fired_as=RUN, fired_version=1, runs=1)
+    head = await aimed_by_old_rules(world, head, Instant(ran + 24 * HOUR))
+    world.clock.advance_to(Instant(ran + 20 * HOUR))
+
+    if change == "edit":
+        await edit_job(world.kit, TENANT, head.job_id, later, head.version, drops_waiting=True)
+    if change == "pause":
+        await pause_job(world.kit, TENANT, head.job_id, None)
+        await resume_job(world.kit, TENANT, head.job_id, None)
+    await world.drain_until(Instant(ran + 30 * HOUR))
+
+    assert [row.scheduled_at for row in await world.executions() if row.scheduled_at > ran] == []
+    assert world.runner.starts == []
+
+
+@pytest.mark.sem("SEM-TZ-1")
+async def test_a_slot_that_an_end_moves_stays_the_same_tick(world: World) -> None:
+    """The window's last slot ends with the schedule: by other rules it is found in its place, and runs."""
+    world.clock.advance_to(from_rfc3339("2027-04-06T10:00:00Z"))
+    schedule = {**NINE, "endAt": "2027-04-06T15:10:00Z", "window": 3_600}
+    head = await world.submit(schedule=schedule)
+    assert head.next_run_at is not None
+    await aimed_by_old_rules(world, head, Instant(head.next_run_at - HOUR))
+
+    await world.drain_until(from_rfc3339("2027-04-06T18:00:00Z"))
+
+    assert [start.scheduled_at for start in world.runner.starts] == [head.next_run_at]
 
 
 @pytest.mark.sem("SEM-TZ-1")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Aimed, Definition, Head, JobStatus, reach_of
 from tickwright.domain.lanes import bucket_of
-from tickwright.domain.schedules import Schedule, from_compact, latest_tick, next_tick, tzdata_version
+from tickwright.domain.schedules import Schedule, Tick, from_compact, latest_tick, next_tick, tzdata_version
 
 _REAIM_MS_MAX = 2 * 86_400_000  # rules move a local time by hours, never by two days
 
@@ -95,7 +95,9 @@ def _change_at(head: Head) -> Instant | None:
 def aim_of(head: Head) -> Instant | None:
     """Where a head is due by today's zone rules: where it stands, unless it was found by others.
 
-    Rules move a local time by hours: of the ticks around the old one that are not decided, the nearest is the same.
+    Rules move a local time by hours: of the ticks around the old one that are not decided, the nearest is the same. It
+    is looked for beyond the end of the schedule, and of its cut: one that the rules have moved out of it comes no more,
+    and the one before it, which ran by the old rules, is another.
     """
     at = head.next_run_at
     if at is None or head.tzdata == tzdata_version() or is_switch_due(head):
@@ -104,10 +106,16 @@ def aim_of(head: Head) -> Instant | None:
     later = next_tick(schedule, Instant(at - 1))
     if later is not None and later.at == at:
         return at
-    floor = max(decided_through(head), head.created_at, at - _REAIM_MS_MAX)
-    earlier = latest_tick(schedule, at, Instant(floor))
-    near = [tick.at for tick in (earlier, later) if tick is not None]
-    return min(near, key=lambda tick: abs(tick - at), default=None)
+    floor = Instant(max(decided_through(head), head.created_at, at - _REAIM_MS_MAX))
+    endless = replace(schedule, end_at=None, cut_at=None)
+    around = (latest_tick(endless, at, floor), next_tick(endless, Instant(at - 1)))
+    near = min((tick for tick in around if tick is not None), key=lambda tick: abs(tick.at - at), default=None)
+    same = None if near is None else latest_tick(schedule, near.at, floor)  # beside an end a slot comes earlier
+    return same.at if same is not None and near is not None and _stands_for(same) == _stands_for(near) else None
+
+
+def _stands_for(tick: Tick) -> Instant:
+    return tick.at if tick.nominal_at is None else tick.nominal_at
 
 
 def is_current(head: Head) -> bool:

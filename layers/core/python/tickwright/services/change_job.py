@@ -93,7 +93,7 @@ def _paused(kit: Kit, head: Head, now: Instant) -> Head:
     A tick that is due and undecided is held back too: resume tells of it, or catches it up.
     """
     at = aimed(kit, head).next_run_at
-    held = None if at is None or at > now else at
+    held = None if at is None or at > now or is_switch_due(head) else at
     return replace(
         _next_version(kit, head),
         status=JobStatus.PAUSED,
@@ -133,6 +133,8 @@ async def _paused_row(kit: Kit, head: Head, now: Instant) -> Sequence[AnyChange]
 
     A clock that steps back may pause the job again before ticks that an earlier pause has told of.
     """
+    if head.status is not JobStatus.PAUSED:
+        return []
     passed: PassedOver | None = paused_over(head, now)
     while passed is not None:
         row = range_row(head, passed, now=now, retention_s=kit.retention_s)

@@ -29,6 +29,7 @@ from tickwright.domain.schedules import (
     next_ticks,
     preview,
 )
+from tickwright.ports.faults import Unavailable
 from tickwright.ports.second_engine import Opinion, SecondEngine
 from tickwright.services.change_job import editable, wait_refusal
 from tickwright.services.jobs import JobView
@@ -155,7 +156,14 @@ async def _both_sides(
     if at is not None and len(after) == TICKS_SHOWN and after[-1] < at:
         head, now = head_at(head, at, now, calendars), Instant(at - 1)
         after = coming(head, schedule, now, TICKS_SHOWN, calendars=calendars)
-    return await _before(kit, head, now, calendars), after
+    try:
+        before = await _before(kit, head, now, calendars)
+    except Unavailable:
+        raise
+    except Exception as fault:  # noqa: BLE001 - a schedule whose zone is gone has no ticks to be told, and is edited (B094)
+        kit.emit(EventName.TICK_POISONED, jobId=head.job_id, fault=type(fault).__name__)
+        before = ()
+    return before, after
 
 
 async def _before(kit: Kit, head: Head, now: Instant, calendars: Mapping[str, Calendar]) -> tuple[Instant, ...]:
