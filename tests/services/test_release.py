@@ -16,7 +16,7 @@ from tickwright.domain.ids import WorkerId
 from tickwright.domain.transitions import State
 from tickwright.loops.watch import WatchLoop
 from tickwright.services.cancel import cancel_execution
-from tickwright.services.claim import Over, Wanted, claim
+from tickwright.services.claim import Claimed, Over, Wanted, claim
 from tickwright.services.release import release_due
 from tickwright.services.report import report
 
@@ -130,6 +130,31 @@ async def test_a_releaser_that_stands_still_after_its_page_loses_nothing(world: 
     await world.drain()
     await check_all(world)
     assert len(world.runner.starts) == 1
+
+
+@pytest.mark.sem("SEM-JOURNAL-4")
+async def test_a_stale_index_takes_off_nothing_that_waits_for_longer(world: World) -> None:
+    """It shows the wait before. Taken off now, the page would be dropped as that of a wait that is far from over."""
+    first = await waiting(world)
+    world.clock.advance(HOUR)
+    assert await release_due(world.kit, 0) == 1
+    (held,) = await claim(world.kit, [Wanted(ref=first.ref, timeout_ms=60_000)], WorkerId("one"))
+    assert isinstance(held, Claimed)
+    await report(world.kit, held.execution, RetryLater(after_s=3_600))
+    await world.lose_hints()
+    await _the_watch_looks(world)
+    kit = world.a_process(Interject("write_each", lambda: _the_watch_looks(world)))
+    assert isinstance(kit.store, LaggingIndex)
+    kit.store.show_waiting([first.ref])
+
+    released = await release_due(kit, 0)
+
+    await world.lose_hints()
+    assert (released, (await world.only_execution()).wait_key is None) == (0, False)
+    world.clock.advance(HOUR)
+    await world.drain()
+    assert (await world.only_execution()).state is State.SUCCEEDED
+    await check_all(world)
 
 
 @pytest.mark.sem("SEM-JOURNAL-4")

@@ -24,7 +24,8 @@ async def release_due(kit: Kit, bucket: int) -> int:
     if not refs:
         return 0
     found = await kit.store.executions(refs)
-    waiting = [e for e in found.values() if e.state is State.RETRY and e.wait_key is not None]
+    # The index may still show a wait that is over: of a later one it is not the time, and its page would be dropped.
+    waiting = [e for e in found.values() if e.state is State.RETRY and e.wait_at is not None and e.wait_at <= until]
     return await _release(kit, bucket, waiting) if waiting else 0
 
 
