@@ -71,7 +71,8 @@ def record(folder: Path) -> Compiled:
 def main() -> None:
     """Record, and write the file beside the packages."""
     folder = Path(sys.argv[1])
-    interpreter = f"{sys.implementation.cache_tag}-{MAGIC_NUMBER.hex()}"
+    engine: int = re._compiler.MAGIC  # type: ignore[attr-defined]  # noqa: SLF001 - whose codes they are
+    interpreter = f"{sys.implementation.cache_tag}-{MAGIC_NUMBER.hex()}-{engine}"
     codes = record(folder)
     in_order = dict(sorted(codes.items(), key=repr))
     (folder / f"patterns.{interpreter}.marshal").write_bytes(marshal.dumps(in_order))

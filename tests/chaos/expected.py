@@ -160,7 +160,9 @@ def _in_force(change: Change) -> Iterator[int]:
         return
     if change.waits is None or change.next_ms < change.waits.at_ms:
         yield change.next_ms
-    yield from change.rhythm.after(change.next_ms)
+        yield from change.rhythm.after(change.next_ms)
+    else:
+        yield from change.rhythm.after(change.next_ms - 1)
 
 
 def _up_to(ticks: Iterator[int], last: Change) -> Iterator[int]:

@@ -205,6 +205,23 @@ def test_an_edit_that_was_forgotten_during_a_pause_had_no_ticks() -> None:
     assert held_back(TICKS[0] + 6_000, version=2) == [TICKS[0], TICKS[1] + 100]
 
 
+def test_a_tick_at_the_instant_of_a_forgotten_edit_is_held_back() -> None:
+    """The job stood at the edit, which was to count from a tick on; that tick is of the old version then."""
+    forgotten = Waits(version=2, at_ms=TICKS[0], rhythm=a_beat())
+    in_its_place = Waits(version=3, at_ms=TICKS[2], rhythm=a_beat())
+    paused = {"status": JobStatus.PAUSED, "decided_ms": BEGIN}
+    changes = [
+        a_change(Kind.EDIT, BEGIN + 2_000, version=2, next_ms=TICKS[0], waits=forgotten),
+        a_change(Kind.PAUSE, BEGIN + 3_000, version=3, waits=forgotten, **paused),
+        a_change(Kind.EDIT, BEGIN + 4_000, version=4, waits=in_its_place, **paused),
+        a_change(Kind.RESUME, TICKS[1] + 5_000, version=5, decided_ms=TICKS[1] + 5_000, next_ms=TICKS[2]),
+    ]
+
+    held_back = expected_of(a_story(submitted(), *changes), in_time=lambda _since, _until: True).held_back
+
+    assert held_back == [TICKS[0], TICKS[1]]
+
+
 def test_more_runs_than_the_schedule_has_are_found() -> None:
     """Two of two leave the third tick without a row; with a row it is one too many."""
     assert broken(a_story(runs_max=2), ROWS[:2]) == set()

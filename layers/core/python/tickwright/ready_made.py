@@ -15,10 +15,11 @@ from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Any
 
-# Named by what tells compiled files of one interpreter from those of another.
+_RE: Any = re._compiler  # type: ignore[attr-defined]  # noqa: SLF001 - the module that `re` asks
+# Named by what tells compiled files of one interpreter, and codes of one engine of `re`, from those of another.
 _INTERPRETER = f"{sys.implementation.cache_tag}-{MAGIC_NUMBER.hex()}"
 DATACLASSES = Path(__file__).with_name(f"dataclasses.{_INTERPRETER}.marshal")
-PATTERNS = Path(__file__).parent.with_name(f"patterns.{_INTERPRETER}.marshal")
+PATTERNS = Path(__file__).parent.with_name(f"patterns.{_INTERPRETER}-{_RE.MAGIC}.marshal")
 
 
 def use_ready_made(dataclasses_file: Path = DATACLASSES, patterns_file: Path = PATTERNS) -> int:
@@ -37,8 +38,7 @@ def _use_dataclasses(file: Path) -> bool:
 def _use_patterns(file: Path) -> bool:
     if (codes := _read(file)) is None:
         return False
-    compiler: Any = re._compiler  # type: ignore[attr-defined]  # noqa: SLF001 - the module that `re` asks
-    compiler.compile = partial(_pattern, codes, compiler.compile, compiler._sre.compile)  # noqa: SLF001
+    _RE.compile = partial(_pattern, codes, _RE.compile, _RE._sre.compile)  # noqa: SLF001 - as above
     return True
 
 

@@ -23,6 +23,7 @@ from tickwright.ports.intake import Arrived, Left, Submission
 
 _LOG = logging.getLogger(__name__)
 VERSION: Final = 1  # of a message and of the body in it: a landing reads no body that may say more than it knows
+_READ: Final = range(1, VERSION + 1)  # what was accepted before an update lands after it
 _MS_IN_S: Final = 1_000
 _REFUSED: Final = "refused"  # the member that says why it was set aside
 _LOOKS_S: Final = 2
@@ -151,7 +152,7 @@ def _members(submission: Submission) -> dict[str, object]:
 
 def _submission(members: Mapping[str, Any]) -> Submission:
     texts = [members[name] for name in ("tenantId", "jobId", "key", "bodyHash", "body")]
-    if members["v"] != VERSION or type(members["askedAt"]) is not int or not all(type(one) is str for one in texts):
+    if members["v"] not in _READ or type(members["askedAt"]) is not int or not all(type(one) is str for one in texts):
         raise ValueError("another version, or a member of another type")
     tenant_id, job_id, key, body_hash, body = texts
     if not is_job_id(job_id):
