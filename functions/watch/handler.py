@@ -1,4 +1,4 @@
-"""The watch loop: a minute rule starts it, it looks after what a dead process has left unfinished.
+"""The watch: a minute rule starts it, it looks after what a dead process has left, and for ticks that nobody decides.
 
 It ends early when nothing comes due before the next minute's is there.
 """
@@ -7,6 +7,7 @@ import asyncio
 import os
 from typing import Protocol
 
+from tickwright.loops.ticks import TicksLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.services.buckets import serving_all
 from tickwright.wiring.aws import kit_from_env
@@ -37,4 +38,4 @@ async def _loop(duration_ms: int) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().call_later(duration_ms / 1_000, stop.set)
     _LOOP.kit = await serving_all(_KIT)
-    await _LOOP.run(stop)
+    await asyncio.gather(_LOOP.run(stop), TicksLoop(_LOOP.kit).look(stop))

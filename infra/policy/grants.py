@@ -185,10 +185,12 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = MappingProxyType(
         "watch": (
             # Heads tell what was decided; that of what is redriven is written.
             Grant(Resource.JOBS, (_GET, _BATCH_GET, _UPDATE)),
+            # What is due and nobody decides is told of.
+            Grant(Resource.JOBS_DUE, (_QUERY,)),
             *_repairs(_GET),
             Grant(Resource.JOURNAL, (_PUT, _QUERY, _DELETE)),
-            # Whether the pool of what nobody claims is there.
-            Grant(Resource.CONTROL, (_GET,), keys=("TENANT#",)),
+            # Whether the pool of what nobody claims is there, and the calendars that such a tick could be decided by.
+            Grant(Resource.CONTROL, (_GET, _BATCH_GET), keys=("TENANT#",)),
             # It looks through the dead for what an order means, finds the orders themselves, and moves them on.
             Grant(Resource.EXECUTIONS_ATTENTION, (_QUERY,)),
             Grant(Resource.CONTROL, (_GET, _QUERY, _PUT), keys=("REDRIVES",)),

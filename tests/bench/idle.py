@@ -13,12 +13,14 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from infra.settings import Settings, settings_of
 from tests.bench.metered import Metered, installation, metered
 from tests.support.installation import Installation
 from tickwright.domain.limits import STANDARD
 from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.ticks import TicksLoop
 from tickwright.loops.watch import WatchLoop
 
 _MINUTE_MS = 60_000
@@ -48,7 +50,7 @@ class Rules:
             owner = f"{crew}{kit.entropy.token()}"
             loop = SchedulerLoop(kit, owner=owner, slot=slot, slots=slots, crew=crew)
             self._wake("scheduler", loop.run, self.loop_ms)
-        self._wake("watch", watch.run, self.watch_ms)
+        self._wake("watch", partial(_watch, watch), self.watch_ms)
 
     def _wake(self, name: str, run: Loop, lasts_ms: int) -> None:
         task = asyncio.create_task(self._stay_awake(name, run, lasts_ms))
@@ -73,6 +75,11 @@ class Rules:
     async def rest(self) -> None:
         """Until all have ended."""
         await asyncio.gather(*self._awake)
+
+
+async def _watch(watch: WatchLoop, stop: asyncio.Event) -> None:
+    """As its function does."""
+    await asyncio.gather(watch.run(stop), TicksLoop(watch.kit).look(stop))
 
 
 async def _measure(made: Installation, settings: Settings, *, scale: float, minutes: int) -> dict[str, object]:

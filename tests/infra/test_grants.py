@@ -160,7 +160,7 @@ def test_whoever_runs_handlers_can_change_no_key_lease_or_order(prod: Templates,
     ("function", "beginnings", "read"),
     [
         ("scheduler", {"BUCKET#*", "TENANT#*"}, {"dynamodb:BatchGetItem", "dynamodb:GetItem"}),
-        ("watch", {"REDRIVES*", "PAYLOAD#*", "TENANT#*", "BUCKET#*"}, {"dynamodb:GetItem"}),
+        ("watch", {"REDRIVES*", "PAYLOAD#*", "TENANT#*", "BUCKET#*"}, {"dynamodb:BatchGetItem", "dynamodb:GetItem"}),
     ],
 )
 def test_a_loop_reaches_no_key_and_writes_nothing_of_a_tenants(
@@ -220,11 +220,13 @@ def test_the_api_writes_nothing_of_the_loops(prod: Templates) -> None:
     assert {pattern for _, pattern in reached} == {"BUCKET#*", "LOG#*", "PAYLOAD#*", "REDRIVES*", "TENANT#*"}
 
 
-def test_only_the_scheduler_and_the_herd_map_read_the_due_index(prod: Templates) -> None:
-    """Whoever else read it would be a second opinion on what is due; the API only counts what it finds there."""
+def test_only_the_scheduler_the_herd_map_and_who_tells_of_what_is_left_read_the_due_index(prod: Templates) -> None:
+    """Whoever else read it would be a second opinion on what is due; the API only counts, the watch only tells."""
     readers = {function for function in GRANTS if any("due" in resource for _, resource in granted(prod, function))}
 
-    assert readers == {"scheduler", "api"}
+    assert readers == {"scheduler", "api", "watch"}
+    by_watch = {action for action, resource in granted(prod, "watch") if "due" in resource}
+    assert by_watch == {"dynamodb:Query"}
 
 
 def test_nobody_scans_a_table(prod: Templates) -> None:

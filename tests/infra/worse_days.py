@@ -33,6 +33,7 @@ from tickwright.services.hints import hint_of
 from tickwright.services.kit import Kit
 from tickwright.services.pull import Wish, pull
 from tickwright.services.redrive_orders import get_order, move_on
+from tickwright.services.undecided import tell_of_ticks_left
 from tickwright.services.webhook_secrets import SecretsInUse
 
 ACME = TenantId("acme")
@@ -47,6 +48,7 @@ def live_a_worse_day(installation: Installation) -> None:
     what_lands_late(installation)
     what_machines_lose(installation)
     what_a_scheduler_has_left(installation)
+    what_nobody_decides(installation)
     what_the_watch_finds(installation)
     what_fails_at_first(installation)
 
@@ -153,6 +155,20 @@ def what_a_scheduler_has_left(installation: Installation) -> None:
     assert installation.ask("GET", f"/v1/jobs/{edited['jobId']}")["priority"] == "high"
     ends = [installation.ask("GET", f"/v1/executions/{one.ref.id}")["status"] for one in (*begun, *waiting)]
     assert ends[:3] == ["RETRY", "DEAD", "QUEUED"]
+
+
+def what_nobody_decides(installation: Installation) -> None:
+    """A tick that no calendar closes was due long ago, and nobody serves its bucket."""
+    kit, name = installation.kit("watch"), "office"
+    installation.ask("PUT", f"/v1/calendars/{name}", {"type": "exclude", "days": ["2001-01-01"]})
+    schedule = {"every": "PT1H", "calendars": [name]}
+    left = installation.submit("w9", schedule)["jobId"]
+    head = installation.stage("watch", kit.store.head(left))
+    assert head is not None
+    due = replace(head, job_id=a_job(20), next_run_at=Instant(installation.now() - 60_000), created_at=Instant(0))
+    installation.stage("watch", kit.store.write(PutHead(head=due)))
+    assert installation.run("watch", tell_of_ticks_left(kit, 0)) == 1
+    installation.ask("POST", f"/v1/jobs/{due.job_id}/cancel")
 
 
 def what_the_watch_finds(installation: Installation) -> None:

@@ -8,6 +8,7 @@ from tickwright.domain.ids import WorkerId
 from tickwright.domain.jobs import Head
 from tickwright.loops.census import PulseLoop
 from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.ticks import TicksLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import WorkerLoop
 from tickwright.ports.queue import Hint
@@ -69,7 +70,7 @@ def a_worker(world: World, kit: Kit | None = None, name: str = "worker-1") -> Wo
 
 
 async def for_a_while(
-    world: World, duration_ms: int, *loops: SchedulerLoop | WatchLoop | WorkerLoop | PulseLoop
+    world: World, duration_ms: int, *loops: SchedulerLoop | WatchLoop | TicksLoop | WorkerLoop | PulseLoop
 ) -> None:
     """Let loops run together in virtual time, then stop them."""
     stop = asyncio.Event()

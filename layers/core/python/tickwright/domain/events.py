@@ -19,6 +19,7 @@ class EventName(Enum):
     TICK_DECIDED = "tick_decided"  # measurement: dispatchLagMs; label: firedAs
     TICK_REFUSED = "tick_refused"  # another process decided, or the job was changed in time
     TICKS_PASSED_OVER = "ticks_passed_over"  # measurement: count; label: reason
+    TICK_WAITS = "tick_waits"  # due, not decided; one a bucket and minute; labels: bucket, jobId; measurement: waitedMs
     TICK_POISONED = "tick_poisoned"  # a job whose tick cannot be decided: it is set aside, the others go on
     EXECUTION_QUEUED = "execution_queued"
     EXECUTION_REDRIVEN = "execution_redriven"  # a new generation of what was dead; measurement: generation

@@ -134,6 +134,7 @@ class Durations:
     watch_ms: int = 10_000
     insert_guard_ms: int = 43_200_000  # 12 h: half the shortest retention (R8)
     missed_after_ms: int = 60_000  # semantics 3: a tick found later than this is missed
+    undecided_ms: int = 60_000  # a tick that is left for so long is told of: by then it is missed, for whatever reason
 
     def __post_init__(self) -> None:
         """Hold the relations that the protocol relies on."""
@@ -141,6 +142,7 @@ class Durations:
         assert self.lease_ms > 4 * self.clock_error_ms
         assert self.bucket_lease_ms > 2 * self.bucket_renew_ms
         assert self.lookahead_ms > self.tick_ms
+        assert self.undecided_ms > 2 * self.bucket_lease_ms + self.clock_error_ms  # a take-over is no news
         assert self.insert_guard_ms < RETENTION_S_DEFAULT * 1_000
 
     def scaled(self, factor: float) -> "Durations":

@@ -21,6 +21,7 @@ from tickwright.domain.ids import WorkerId
 from tickwright.local.board import Board
 from tickwright.local.demo import demo_handlers, demo_key, submit_demo
 from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.ticks import TicksLoop
 from tickwright.loops.watch import WatchLoop
 from tickwright.loops.worker import PLACES, WorkerLoop
 from tickwright.ports.faults import Unavailable
@@ -127,6 +128,7 @@ class _Program:
     def _loops(self, worker: WorkerLoop) -> Iterator[Coroutine[None, None, None]]:
         yield SchedulerLoop(self.kit, owner=self.kit.entropy.token(), alone=True).run(self.stop)
         yield WatchLoop(self.kit).run(self.stop)
+        yield TicksLoop(self.kit).run(self.stop)
         yield worker.run(self.stop)
         yield _sweep(self.kit, self.stop)
 
