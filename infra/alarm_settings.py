@@ -15,6 +15,8 @@ from infra.required import require
 QUEUE_DELAY_S_MAX = 900
 # CloudWatch keeps a metric's seconds for three hours; an alarm looks back over a day at most.
 LAG_MS_MAX = 3_600_000
+# Of a tick that is left for less than this nobody tells (tickwright.domain.limits).
+TICK_WAIT_S_MIN = 60
 
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}")
 
@@ -46,6 +48,8 @@ class AlarmSettings:
     run_waits_s: Mapping[str, int] = field(
         default_factory=lambda: MappingProxyType({"high": 600, "normal": 600, "low": 3_600, "backfill": 86_400})
     )
+    # Since a tick might have been decided that nobody has decided: from a minute on it is missed.
+    tick_wait_s: int = TICK_WAIT_S_MIN
     # Accepted while the store did not answer: an outage of so long is one that somebody knows of.
     oldest_submission_s: int = 900
     # Copies of runs that died, in five minutes. With many tenants, whose mistakes are theirs, raise it.
@@ -71,5 +75,7 @@ class AlarmSettings:
             require(1 <= lag_ms <= LAG_MS_MAX, f"AlarmSettings.dispatch_lag_ms[{lane!r}]", lag_ms, allowed)
         for name in ("dead_letters", "function_errors", "faults", "oldest_submission_s"):
             require(getattr(self, name) >= 1, f"AlarmSettings.{name}", getattr(self, name), "1 or more")
+        allowed = f"from {TICK_WAIT_S_MIN} s, when it is told of for the first time"
+        require(self.tick_wait_s >= TICK_WAIT_S_MIN, "AlarmSettings.tick_wait_s", self.tick_wait_s, allowed)
         percent = self.api_errors_percent
         require(0 < percent < 100, "AlarmSettings.api_errors_percent", percent, "above 0 and below 100")

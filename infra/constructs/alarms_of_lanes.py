@@ -1,4 +1,4 @@
-"""The alarms of what waits: runs that start late, hints that grow old, lanes that nobody serves, what was given up.
+"""The alarms of what waits: ticks that nobody decides, late runs, old hints, unserved lanes, what was given up.
 
 Must not know who sends or receives.
 """
@@ -33,6 +33,18 @@ def ring_for_late_starts(alarms: Alarms, settings: AlarmSettings, *, stage: str)
             runbook=Runbook.RUNS_START_LATE,
             says=f"One start in a hundred of the lane {lane} is {lag_ms} ms late, or later.",
         )
+
+
+def ring_for_ticks_that_wait(alarms: Alarms, settings: AlarmSettings, *, stage: str) -> None:
+    """Whether anybody decides what is due, in each bucket: by what the watch finds, once a minute."""
+    waited = measures.own("TickWait", stage=stage, statistic="Maximum")
+    # Three bad minutes of five: where nobody stands by, a scheduler that dies is followed by the next minute's.
+    alarms.ring(
+        "TicksWait",
+        Condition(metric=waited, threshold=settings.tick_wait_s * 1_000, of=3, periods=5),
+        runbook=Runbook.TICKS_WAIT,
+        says=f"A tick might have been decided {settings.tick_wait_s} s ago, or before, and nobody decides it.",
+    )
 
 
 def ring_for_runs_that_wait(alarms: Alarms, settings: AlarmSettings, *, stage: str) -> None:

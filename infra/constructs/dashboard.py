@@ -17,7 +17,7 @@ from infra.lane_settings import LANES
 from infra.parts import Parts
 from infra.stage_settings import Settings
 
-_HALF, _THIRD, _HEIGHT = 12, 8, 6
+_HALF, _THIRD, _QUARTER, _HEIGHT = 12, 8, 6, 6
 _VISIBLE = "ApproximateNumberOfMessagesVisible"
 _AGE = "ApproximateAgeOfOldestMessage"
 
@@ -43,16 +43,21 @@ class Dashboard(Construct):
             _graph("Starts a minute", [measures.dispatch_lag(stage, lane, "SampleCount") for lane in LANES], _THIRD),
         )
         self._page.add_widgets(
-            _graph("Buckets served a minute", [measures.own("BucketsServed", stage=stage, statistic="Sum")], _THIRD),
+            _graph("Buckets served a minute", [measures.own("BucketsServed", stage=stage, statistic="Sum")], _QUARTER),
+            _graph(
+                "How long a tick waits that nobody decides (ms)",
+                [measures.own("TickWait", stage=stage, statistic="Maximum")],
+                _QUARTER,
+            ),
             _graph(
                 "How long runs wait that nobody takes (ms)",
                 [measures.own("RunWait", stage=stage, lane=lane, statistic="Maximum") for lane in LANES],
-                _THIRD,
+                _QUARTER,
             ),
             _graph(
                 "Bugs and faults",
                 [measures.own(name, stage=stage, statistic="Sum") for name in ("Bugs", "Faults")],
-                _THIRD,
+                _QUARTER,
             ),
         )
 

@@ -12,6 +12,7 @@ class Runbook(Enum):
     """The heading of each alarm's section."""
 
     RUNS_START_LATE = "Runs start late"
+    TICKS_WAIT = "Ticks wait"
     SCHEDULER_IS_SILENT = "The scheduler is silent"
     WATCH_IS_SILENT = "The watch is silent"
     HINTS_GROW_OLD = "Hints grow old"

@@ -24,6 +24,7 @@ from infra.constructs.alarms_of_lanes import (
     ring_for_runs_that_wait,
     ring_for_the_dead,
     ring_for_the_intake,
+    ring_for_ticks_that_wait,
     ring_for_what_was_given_up,
 )
 from infra.constructs.dashboard import Dashboard
@@ -54,6 +55,7 @@ class ObservabilityStack(cdk.Stack):
         thresholds, stage, queues = settings.alarms, settings.stage, core.parts.queues
         alarms = Alarms(self, thresholds)
         ring_for_late_starts(alarms, thresholds, stage=stage)
+        ring_for_ticks_that_wait(alarms, thresholds, stage=stage)
         if thresholds.coarse:
             ring_for_runs_that_wait(alarms, thresholds, stage=stage)
         else:

@@ -1,15 +1,16 @@
 """Alarms: for whatever can go wrong, on metrics that exist, and with a page that says what to do."""
 
+import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from infra.alarm_settings import AlarmSettings
+from infra.alarm_settings import TICK_WAIT_S_MIN, AlarmSettings
 from infra.constructs.measures import NAMESPACE
 from infra.context import ROOT
 from infra.policy.alarm_checks import ALARM, check_alarms
@@ -19,8 +20,14 @@ from infra.policy.templates import Templates
 from infra.required import SettingRefused
 from infra.settings import LANES, STAGES, Settings
 from tests.infra.conftest import Synthesise
+from tests.support.clocks import VirtualLoop
+from tests.support.kits import World
+from tests.support.steps import for_a_while
 from tickwright.adapters.telemetry import metrics as written
 from tickwright.domain.limits import LANDING_AGAIN_MS, STANDARD
+from tickwright.loops.scheduler import SchedulerLoop
+from tickwright.loops.ticks import TicksLoop
+from tickwright.wiring.aws import measured as measured_as
 from tools.cost.standing import counts_of
 
 PROD = STAGES["prod"]
@@ -266,6 +273,59 @@ def test_buckets_that_nobody_serves_are_heard_beside_one_that_somebody_does(synt
     }
 
 
+def rings(alarm: dict[str, Any], lines: Iterable[str]) -> list[int]:
+    """In which minutes an alarm on a maximum of a minute rings, by the metrics that were written."""
+    name, highest = alarm["MetricName"], dict[int, float]()
+    for line in map(json.loads, lines):
+        if name in line:
+            minute = line["_aws"]["Timestamp"] // 60_000
+            highest[minute] = max(line[name] + [highest.get(minute, 0)])
+    bad = [minute for minute, value in highest.items() if value >= alarm["Threshold"]]
+    since, until = (min(bad), max(bad)) if bad else (0, 0)
+    looked_at = range(since, until + alarm["EvaluationPeriods"])
+    return [
+        minute
+        for minute in looked_at
+        if len([one for one in bad if 0 <= minute - one < alarm["EvaluationPeriods"]]) >= alarm["DatapointsToAlarm"]
+    ]
+
+
+@pytest.mark.sem("SEM-BUCKET-5")
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(("served", "is_heard"), [(7, True), (8, False)])
+def test_one_bucket_that_nobody_serves_rings_beside_seven_that_somebody_does(
+    stages: Mapping[str, Templates], stage: str, served: int, capsys: pytest.CaptureFixture[str], *, is_heard: bool
+) -> None:
+    """Within five minutes of the first job's tick there, by what the watch finds, as CloudWatch is told."""
+    alarm = alarms_of(stages[stage])["TicksWait"]
+
+    async def live() -> int:
+        world = World(buckets=8)
+        began = world.clock.now() // 60_000
+        heads = [await world.submit(schedule={"every": "PT1M"}) for _ in range(64)]
+        assert {head.bucket for head in heads} == set(range(8))
+        looking = TicksLoop(measured_as(world.kit, written.OF_TROUBLE, Stage=stage))
+        await for_a_while(world, 8 * 60_000, looking, SchedulerLoop(replace(world.kit, buckets=served), "s"))
+        await world.close()
+        return began
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        began = runner.run(live())
+
+    minutes = rings(alarm, capsys.readouterr().out.splitlines())
+    assert (alarm["Namespace"], alarm["Statistic"], alarm["Period"]) == (NAMESPACE, "Maximum", 60)
+    assert alarm["TreatMissingData"] == "notBreaching"
+    assert [minute - began for minute in minutes][:1] == ([4] if is_heard else [])
+
+
+def test_a_tick_that_waits_rings_no_sooner_than_it_is_told_of_and_not_for_one_bad_minute(prod: Templates) -> None:
+    """Where nobody stands by, a bucket may be without a scheduler for two minutes."""
+    alarm = alarms_of(prod)["TicksWait"]
+
+    assert alarm["Threshold"] == TICK_WAIT_S_MIN * 1_000 == STANDARD.undecided_ms
+    assert alarm["DatapointsToAlarm"] > 2
+
+
 @pytest.mark.sem("SEM-INTAKE-1")
 def test_a_submission_that_comes_back_rings_though_sqs_no_longer_tells_its_age(prod: Templates) -> None:
     """By what the function says at each landing that failed: every 30 s, in each period of the alarm."""
@@ -312,6 +372,7 @@ def test_the_dashboard_draws_what_is_promised_first(prod: Templates) -> None:
         pytest.param(lambda: AlarmSettings(runbook="docs#page"), id="a page with a place in it"),
         pytest.param(lambda: AlarmSettings(dispatch_lag_ms={}), id="nothing that is promised"),
         pytest.param(lambda: AlarmSettings(dispatch_lag_ms={"high": 0}), id="an alarm that always rings"),
+        pytest.param(lambda: AlarmSettings(tick_wait_s=59), id="a wait that nobody tells of"),
         pytest.param(lambda: AlarmSettings(dead_letters=0), id="an alarm on no death at all"),
         pytest.param(lambda: with_alarms(run_waits_s={"high": 600}), id="a lane that nobody would hear of"),
         pytest.param(lambda: AlarmSettings(api_errors_percent=100.0), id="an alarm that never rings"),

@@ -54,6 +54,8 @@ _FAULT = Measured(metrics=(Metric(name="Faults", unit="Count"),))
 _WAIT = Metric(name="RunWait", unit="Milliseconds", measured="waitedMs")
 OF_TROUBLE = {
     EventName.RUNS_WAIT: Measured(metrics=(_WAIT,), by={"Lane": "lane"}),
+    # What is due and not decided, whatever the reason: the watch asks the due index of each bucket, once a minute.
+    EventName.TICK_WAITS: Measured(metrics=(Metric(name="TickWait", unit="Milliseconds", measured="waitedMs"),)),
     EventName.ATTEMPT_BROKE: _BUG,
     EventName.LOOP_BROKE: _BUG,
     EventName.TICK_POISONED: _BUG,
