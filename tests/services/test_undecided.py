@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from tests.support.builders import TENANT, a_head, a_job_id
-from tests.support.faulty import Crash, Down, FaultyStore, Recorder, Script, Slow
+from tests.support.clocks import SkewedClock
+from tests.support.faulty import Call, Crash, Down, FaultyStore, Recorder, Script, Slow
 from tests.support.kits import World
 from tests.support.steps import HOUR, MINUTE, for_a_while
 from tickwright.domain.changes.heads import Advance, PutHead
 from tickwright.domain.events import EventName, Happening
 from tickwright.domain.instants import Instant
 from tickwright.domain.jobs import Head
+from tickwright.domain.journal import Page
 from tickwright.domain.lanes import LANES
 from tickwright.loops.scheduler import SchedulerLoop
 from tickwright.loops.ticks import TicksLoop
@@ -63,15 +65,14 @@ def held_and_not_served(world: World) -> Sequence[Loop]:
 
 
 def failing_at_it(world: World) -> Sequence[Loop]:
-    """Whoever serves a bucket of the low lane can write nothing there."""
-    kit = world.a_process()
+    """Whoever serves one bucket can write nothing there."""
 
     class Refuses:
-        async def through(self, call: Any, do: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - any port's
-            pages = call.name == "put_page" and call.what.bucket == LEFT
+        async def through(self, call: Call, do: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - any port's
+            pages = isinstance(call.what, Page) and call.what.bucket == LEFT
             return await Down(frozenset({"put_page"}) if pages else frozenset()).through(call, do)
 
-    return [SchedulerLoop(replace(kit, store=world.a_process(Refuses()).store), "s1").run]
+    return [SchedulerLoop(world.a_process(Refuses()), "s1").run]
 
 
 @pytest.mark.sem("SEM-BUCKET-5")
@@ -112,6 +113,32 @@ async def test_where_all_buckets_are_served_nothing_is_told_of(world: World) -> 
     await looking
 
     assert len(await world.executions()) > 200
+    assert told_of(world) == []
+
+
+async def test_a_scheduler_that_is_too_slow_is_told_of_though_it_decides(world: World) -> None:
+    """Three minutes for a look: its ticks are decided, and each is left for minutes before."""
+
+    class SlowPages:
+        async def through(self, call: Call, do: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - any port's
+            return await Slow(world.clock, 3 * MINUTE if call.name == "put_page" else 0).through(call, do)
+
+    await world.submit(schedule={"every": "PT1M"}, overlap={"mode": "allow"})
+
+    await for_a_while(world, 20 * MINUTE, SchedulerLoop(world.a_process(SlowPages()), "s1"), TicksLoop(world.kit))
+
+    assert len(await world.executions()) >= 4
+    assert len(told_of(world)) >= 10
+
+
+async def test_whoever_looks_may_have_another_clock(world: World) -> None:
+    """Half a minute ahead, which is fifteen times what two clocks are apart."""
+    await world.submit(schedule={"every": "PT1M"})
+    ahead = world.a_process(clock=SkewedClock(world.clock, MINUTE // 2))
+
+    await for_a_while(world, 10 * MINUTE, SchedulerLoop(world.kit, "s1"), TicksLoop(ahead))
+
+    assert len(await world.executions()) >= 9
     assert told_of(world) == []
 
 
