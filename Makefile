@@ -51,7 +51,7 @@ local-key: setup-run ## Make a key for the data of `make run`: ARGS="--tenant ac
 
 .PHONY: key
 key: setup-run ## Make a key of an installation on AWS, and so a tenant: STAGE=dev ARGS="--tenant acme"
-	@$(PY) -m tickwright.operator keys make --stage $(STAGE) $(ARGS)
+	@$(if $(STAGE),$(PY) -m tickwright.operator keys make --stage $(STAGE) $(ARGS),echo 'Say which: make key STAGE=dev ARGS="--tenant acme"'; exit 2)
 
 .PHONY: operate
 operate: setup-run ## Any command of the operator: STAGE=dev ARGS="keys list --tenant acme" (or ARGS=--help)

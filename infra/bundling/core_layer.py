@@ -21,7 +21,14 @@ LIBRARY = ROOT / "layers" / "core" / "python"
 SDK = ROOT / "layers" / "sdk" / "python"
 _ONLY_HERE = tuple(
     LIBRARY / "tickwright" / part
-    for part in ("local", "operator", "api/server.py", "wiring/operator.py", "adapters/aws/outputs.py")
+    for part in (
+        "local",
+        "operator",
+        "api/server.py",
+        "wiring/operator.py",
+        "adapters/aws/identity.py",
+        "adapters/aws/outputs.py",
+    )
 )
 
 

@@ -38,4 +38,4 @@ def name_gateway(scope: Construct, gateway: apigateway.RestApi, *, domain: Domai
             value=name.domain_name_alias_domain_name,
             description="What the name has to point to: CNAME, or an alias where it is a zone's own",
         )
-    return f"https://{domain.name}/"
+    return f"https://{domain.name}"

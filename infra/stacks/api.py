@@ -91,15 +91,21 @@ class ApiStack(cdk.Stack):
         self.functions = (api, claim, authorizer, self._intake(parts))
         gateway = self._gateway()
         self.gateway = gateway
+        gateway.node.try_remove_child("Endpoint")  # CDK's own output, with a slash, of an address that may be off
         add_problem_responses(gateway)
         self._routes(gateway, api=api, claim=claim, authorizer=authorizer)
         door = settings.api_gateway
-        address = gateway.url if door.domain is None else name_gateway(self, gateway, domain=door.domain)
+        address = self._address(gateway) if door.domain is None else name_gateway(self, gateway, domain=door.domain)
         if door.waf is not None:
             WebAcl(self, "WebAcl", gateway=gateway, settings=settings, waf=door.waf)
         if settings.release.canary:
             release_gradually(self, settings, gateway=gateway, api=api, authorizer=authorizer)
         cdk.CfnOutput(self, "Url", value=address, description="The base URL of the HTTP API")
+
+    def _address(self, gateway: apigateway.RestApi) -> str:
+        """Without a slash at its end: the documentation puts paths behind it."""
+        host = f"{gateway.rest_api_id}.execute-api.{self.region}.{self.url_suffix}"
+        return f"https://{host}/{gateway.deployment_stage.stage_name}"
 
     def _intake(self, parts: Parts) -> ServiceFunction:
         """Lands what was accepted while the store did not answer, also after a stage has ceased to accept."""

@@ -213,6 +213,22 @@ def test_an_api_with_a_name_of_its_own_is_found_under_no_other(everything: Templ
     assert records == {"A": "jobs.example.com.", "AAAA": "jobs.example.com."}
 
 
+@pytest.mark.parametrize("stage", ["dev", "everything"])
+def test_paths_can_be_put_behind_the_address_that_is_told(request: pytest.FixtureRequest, stage: str) -> None:
+    """As docs/deploy.md does: a slash at its end would be a second one, and no path of the API. It is told once."""
+    if stage == "everything":
+        templates = request.getfixturevalue("everything")
+        outputs = templates.by_stack[f"Tickwright-{EVERYTHING.stage}-Api"]["Outputs"]
+    else:
+        outputs = request.getfixturevalue("stages")[stage].by_stack[f"Tickwright-{stage}-Api"]["Outputs"]
+
+    told = {name: of["Value"] for name, of in outputs.items() if "https://" in json.dumps(of["Value"])}
+
+    assert list(told) == ["Url"]
+    last = told["Url"] if isinstance(told["Url"], str) else told["Url"]["Fn::Join"][1][-1]
+    assert not str(last).endswith("/")
+
+
 def test_a_name_without_a_zone_is_entered_by_somebody_else(synthesise: Callable[..., Templates]) -> None:
     """The domain is there to aim at, and nothing is entered anywhere."""
     domain = DomainSettings(name="jobs.example.com", certificate_arn=CERTIFICATE)

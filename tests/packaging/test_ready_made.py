@@ -1,5 +1,6 @@
 """Is what Python finds ready made what it would have compiled itself?"""
 
+import ast
 import marshal
 import re
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 import botocore
 import pytest
 
+from infra.bundling import core_layer
 from infra.bundling.bytecode import interpreter_of
 from infra.bundling.ready_made import bring_patterns
 from tickwright import ready_made
@@ -60,6 +62,24 @@ def test_a_pattern_that_is_not_there_is_compiled_as_ever(patterns: Path, monkeyp
     assert re.compile(r"([a-q]{3})-unheard-of").findall("abc-unheard-of") == ["abc"]
     with pytest.raises(re.error, match="unterminated"):
         re.compile("(of")
+
+
+def test_whatever_is_shipped_imports_what_is_shipped() -> None:
+    """A module that lacks another would be recorded by nobody, and fail whoever imports it."""
+    folder, files = core_layer.LIBRARY, core_layer.shipped()
+    modules = {".".join(path.relative_to(folder).with_suffix("").parts) for path in files if folder in path.parents}
+    modules |= {name.removesuffix(".__init__") for name in modules}
+
+    missing = {
+        (path.name, node.module)
+        for path in files
+        if folder in path.parents and path.suffix == ".py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("tickwright.")
+        if node.module not in modules
+    }
+
+    assert missing == set()
 
 
 def test_without_files_all_is_compiled() -> None:
