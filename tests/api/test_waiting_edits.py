@@ -34,7 +34,7 @@ async def test_a_look_shows_the_ticks_on_both_sides_of_its_time(acme: Client) ->
     path, etag = await a_job(acme)
     first = (await acme.get(path)).json["nextRunAt"]
     body = {"schedule": {"cron": "30 * * * *"}}
-    until = first[:11] + f"{int(first[11:13]) + 2:02d}:00:00Z"
+    until = to_rfc3339(Instant(from_rfc3339(first) + 2 * 3_600_000))
 
     got = await acme.send("PATCH", f"{path}?validateOnly=true&effectiveFrom={until}", body, if_match=etag)
 

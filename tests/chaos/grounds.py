@@ -60,6 +60,7 @@ PACES: Mapping[Kind, Pace] = {
             bucket_renew_ms=600,
             watch_ms=1_000,
             missed_after_ms=6_000,
+            undecided_ms=6_000,
         ),
         buckets=4,
         every_nth_job=3,
