@@ -28,6 +28,7 @@ _NOT_HERE = frozenset(
         EventName.EXECUTION_LEFT,  # no run here is a thread that hears nothing
         EventName.PLACES_COUNTED,
         EventName.BUCKETS_COUNTED,  # for who watches a scheduler from outside
+        EventName.TICK_WAITS,  # so is the look for ticks that nobody decides: tests/services/test_undecided.py
         EventName.PROTECTION_REFUSED,  # the fleet's, which is not simulated
         # Of the API beside a store that is silent: tests/outages and the scenario `outage`.
         EventName.SUBMISSION_ACCEPTED,
