@@ -9,18 +9,19 @@ from tests.packaging.layout import Unpacked
 
 # Other programs on the machine slow this one's processor time as well; `make bench-cold` has the strict figures.
 HEADROOM = 2
+# The fixed piece of work on the machine that the targets are for, when nobody else uses it: a slower one is given more.
+USUAL_UNIT_MS = 18
 ROUNDS = 3
 
 
 @pytest.mark.slow
 def test_no_cold_start_costs_twice_its_target(unpacked: Mapping[str, Unpacked]) -> None:
     """An import that makes one far dearer is seen here, on whatever machine."""
-    figures = {name: measured(function, ROUNDS)["cpuMs"] for name, function in unpacked.items()}
-
-    beyond = {
-        name: cpu_ms
-        for name, cpu_ms in figures.items()
-        if cpu_ms > HEADROOM * TARGETS_MS.get(name, TARGET_OF_OTHERS_MS)
-    }
+    beyond = {}
+    for name, function in unpacked.items():
+        figures, target_ms = measured(function, ROUNDS), TARGETS_MS.get(name, TARGET_OF_OTHERS_MS)
+        slowness = max(1.0, figures["unitMs"] / USUAL_UNIT_MS)
+        if figures["cpuMs"] > HEADROOM * target_ms * slowness:
+            beyond[name] = figures
 
     assert beyond == {}
