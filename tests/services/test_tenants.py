@@ -9,14 +9,14 @@ from tests.support.clocks import ManualClock
 from tests.support.kits import a_kit
 from tickwright.adapters.embedded.store import EmbeddedStore
 from tickwright.api.keys import make_key
-from tickwright.domain.deletions import Deletion
+from tickwright.domain.deletions import Deletion, Standing
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.tenants import ApiKey, Scope
 from tickwright.ports.whole import Scanned, Sign, Whole
 from tickwright.services.keys import key_id, revoke_key
 from tickwright.services.kit import Kit
-from tickwright.services.tenants import Known, Standing, every_key, tenants_of
+from tickwright.services.tenants import Known, every_key, tenants_of
 
 READ = frozenset({Scope.JOBS_READ})
 UNDER_WAY = Deletion(tenant_id=TENANT, asked_at=Instant(5))

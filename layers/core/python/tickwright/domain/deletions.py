@@ -5,6 +5,7 @@ something ends; only then rows go. Must not know a store. Promises: SEM-TENANT-2
 """
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Final
 
 from tickwright.domain import limits
@@ -89,3 +90,18 @@ def looked_at(deletion: Deletion, *, moves: bool, now: Instant) -> Deletion:
     if moves:
         return replace(deletion, still_at=None)
     return deletion if deletion.still_at is not None else replace(deletion, still_at=now)
+
+
+class Standing(Enum):
+    """Whether a tenant is there; a name may have been taken again after its tenant was deleted."""
+
+    THERE = "there"
+    BEING_DELETED = "being_deleted"
+    DELETED = "deleted"
+
+
+def standing_of(deletion: Deletion | None, *, has_records: bool) -> Standing:
+    """By the record of its deletion, if any, unless somebody has the name since: records beside it say so."""
+    if deletion is not None and deletion.stands:
+        return Standing.BEING_DELETED
+    return Standing.THERE if has_records else Standing.DELETED

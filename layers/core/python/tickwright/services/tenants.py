@@ -5,10 +5,9 @@ A page at a time and not too fast, since the authorizer reads the same table. Mu
 
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Final, Protocol, TypeVar
 
-from tickwright.domain.deletions import Deletion
+from tickwright.domain.deletions import Deletion, Standing, standing_of
 from tickwright.domain.ids import TenantId
 from tickwright.domain.instants import Instant
 from tickwright.domain.tenants import ApiKey
@@ -21,14 +20,6 @@ _PAGE: Final = 1_000
 # DynamoDB answers a scan with up to 1 MB, for 128 read units: with this rest they are at most 1,280 a second, less than
 # half of what one partition gives.
 _REST_MS: Final = 100
-
-
-class Standing(Enum):
-    """Whether a tenant is there; a name may have been taken again after its tenant was deleted."""
-
-    THERE = "there"
-    BEING_DELETED = "being_deleted"
-    DELETED = "deleted"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,9 +36,7 @@ class Known:
     @property
     def standing(self) -> Standing:
         """By the record of its deletion, unless somebody has the name since."""
-        if self.deletion is not None and self.deletion.stands:
-            return Standing.BEING_DELETED
-        return Standing.THERE if self.has_records else Standing.DELETED
+        return standing_of(self.deletion, has_records=self.has_records)
 
     def heed(self, sign: Sign, now: Instant) -> None:
         """One more sign of it."""
