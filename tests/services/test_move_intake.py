@@ -114,3 +114,20 @@ async def test_of_what_was_set_aside_only_a_deleted_tenants_own_is_returned() ->
     assert (queue.waiting, queue.hidden & {one.receipt for one in others}) == (others, set())
     again = await return_to_intake(queue, kept, TenantId("globex"))
     assert (again.moved, again.left) == (1, 3)
+
+
+@pytest.mark.sem("SEM-INTAKE-2")
+async def test_what_was_returned_and_not_forgotten_is_returned_again() -> None:
+    """Dying between the two leaves it in both places: the command is repeated, and what lands twice is one job."""
+    mine = [one_left(number, refused="forbidden") for number in range(3)]
+    queue, kept = Queue(waiting=list(mine), silent_at="1"), Kept()
+
+    with pytest.raises(QueueUnavailable):
+        await return_to_intake(queue, kept, TenantId("acme"))
+    left = list(queue.waiting)
+    queue.silent_at, queue.hidden = "", set()
+    done = await return_to_intake(queue, kept, TenantId("acme"))
+
+    assert left == mine[1:]
+    assert (done.moved, done.left, queue.waiting) == (2, 0, [])
+    assert [one.job_id for one in kept.submissions] == [an_id(number) for number in (0, 1, 1, 2)]
